@@ -1,0 +1,21 @@
+"""The errors that are meant for users: their message says what was wrong, where, and what to do."""
+
+from importlib.util import find_spec
+
+
+class InputError(ValueError):
+    """What the user gave cannot be used; the command line reports it and exits with status 2."""
+
+
+class FalseClaimError(RuntimeError):
+    """A method claimed a bound that its own tree exceeds: a bug in the method, never the user's fault."""
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+
+def require(module: str, extra: str, purpose: str) -> None:
+    """Raise `MissingExtraError` unless `module` can be imported."""
+    if find_spec(module) is None:
+        raise MissingExtraError(f"{purpose} needs {module}, which is not installed: pip install 'omdt[{extra}]'")

@@ -1,0 +1,508 @@
+"""MDP: the validated, immutable problem that everything else trusts.
+
+Notation, used throughout the package: states s = 0 … S−1, actions a = 0 … A−1, transition probabilities P(s, a, s'),
+expected rewards r(s, a) = Σ_s' P(s, a, s') R(s, a, s'), start distribution p0(s), discount γ, and the observation
+X(s) ∈ ℝ^F on which a tree decides. The discounted return of a policy is E[Σ_t γ^t r(s_t, a_t)].
+
+All probabilities lie in one sparse matrix of shape [S·A, S] whose row s·A + a is P(s, a, ·).
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from omdt.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+ROW_SUM_TOLERANCE = 1e-9
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MDP:
+    """A finite discounted Markov decision process with observed features.
+
+    Attributes:
+        transitions: [S·A, S] sparse; row s·A + a is the distribution of the next state.
+        rewards: [S, A] expected reward of each action in each state.
+        initial: [S] distribution of the first state.
+        features: [S, F] what a tree may look at in each state.
+        discount: γ, strictly between 0 and 1.
+        feature_names: F distinct names.
+        action_names: A distinct names.
+        name: what the problem is called in outputs.
+        origin: [S] index of each state in the MDP this one was cut out of (see `reachable`).
+    """
+
+    transitions: sparse.csr_array
+    rewards: Floats
+    initial: Floats
+    features: Floats
+    discount: float = 0.99
+    feature_names: Sequence[str] = ()
+    action_names: Sequence[str] = ()
+    name: str = "mdp"
+    origin: Ints = ()  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        rewards = _numbers(self.rewards, "rewards")
+        if rewards.ndim != 2:
+            raise InputError(f"rewards must have shape [S, A], one row a state, but have shape {rewards.shape}")
+        S, A = rewards.shape
+        if S == 0:
+            raise InputError("the MDP has no states: rewards has no rows")
+        if A == 0:
+            raise InputError("the MDP has no actions: rewards has no columns")
+
+        features = _numbers(self.features, "features")
+        if features.ndim == 1:
+            features = features[:, None]
+        if features.ndim != 2 or len(features) != S or features.shape[1] == 0:
+            raise InputError(f"features must have shape [S, F] = [{S}, at least 1] but have shape {features.shape}")
+        feature_names = _names(self.feature_names, features.shape[1], "feature")
+        action_names = _names(self.action_names, A, "action")
+        if (bad := _first(~np.isfinite(features))) is not None:
+            s, f = bad
+            raise InputError(f"feature {feature_names[f]!r} of state {s} is {features[s, f]}; features must be finite")
+
+        def where(s: int, a: int) -> str:
+            return f"state {s}, action {a} ({action_names[a]!r})"
+
+        transitions = _csr(self.transitions, (S * A, S))
+        _check_probabilities(transitions, lambda row: where(*divmod(row, A)))
+        transitions = _normalised(transitions)
+        if (bad := _first(~np.isfinite(rewards))) is not None:
+            raise InputError(f"reward of {where(*bad)} is {rewards[bad]}; rewards must be finite")
+
+        initial = _distribution(self.initial, S)
+        discount = _discount(self.discount)
+        origin = np.array(self.origin, dtype=np.int64) if len(self.origin) else np.arange(S)
+        if origin.shape != (S,):
+            raise InputError(f"origin must have shape [{S}], one index a state, but has shape {origin.shape}")
+        if not isinstance(self.name, str):
+            raise InputError(f"the MDP's name must be a string, not {self.name!r}")
+
+        arrays = (transitions.data, transitions.indices, transitions.indptr, rewards, initial, features, origin)
+        for array in arrays:
+            array.flags.writeable = False
+        for field, value in {
+            "transitions": transitions,
+            "rewards": rewards,
+            "initial": initial,
+            "features": features,
+            "discount": discount,
+            "feature_names": feature_names,
+            "action_names": action_names,
+            "origin": origin,
+        }.items():
+            object.__setattr__(self, field, value)
+
+    def __repr__(self) -> str:
+        return (
+            f"<MDP {self.name!r}: {self.n_states} states, {self.n_actions} actions, {self.n_features} features, "
+            f"{self.transitions.nnz} transitions, discount {self.discount}>"
+        )
+
+    @property
+    def n_states(self) -> int:
+        """S"""
+        return int(self.rewards.shape[0])
+
+    @property
+    def n_actions(self) -> int:
+        """A"""
+        return int(self.rewards.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """F"""
+        return int(self.features.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all arrays in bytes."""
+        matrix = self.transitions
+        arrays = (matrix.data, matrix.indices, matrix.indptr, self.rewards, self.initial, self.features, self.origin)
+        return sum(array.nbytes for array in arrays)
+
+    @cached_property
+    def terminal(self) -> Bools:
+        """[S] whether every action returns to the same state with reward 0."""
+        S, A = self.rewards.shape
+        lengths = np.diff(self.transitions.indptr)
+        first = self.transitions.indices[self.transitions.indptr[:-1]]
+        stays = (lengths == 1) & (first == np.repeat(np.arange(S), A))
+        terminal: Bools = stays.reshape(S, A).all(axis=1) & (self.rewards == 0).all(axis=1)
+        terminal.flags.writeable = False
+        return terminal
+
+    def reachable(self) -> Self:
+        """The same MDP without the states that no policy can reach; `origin` maps the rest back."""
+        A = self.n_actions
+        successors, starts = self.transitions.indices, self.transitions.indptr[::A]
+        seen = self.initial > 0
+        frontier = np.flatnonzero(seen)
+        while len(frontier):
+            lengths = starts[frontier + 1] - starts[frontier]
+            ends = np.cumsum(lengths)
+            within = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
+            reached = successors[np.repeat(starts[frontier], lengths) + within]
+            frontier = np.unique(reached[~seen[reached]])
+            seen[frontier] = True
+        if seen.all():
+            return self
+        kept = np.flatnonzero(seen)
+        rows = (kept[:, None] * A + np.arange(A)).ravel()
+        return type(self)(
+            transitions=self.transitions[rows][:, kept],
+            rewards=self.rewards[kept],
+            initial=self.initial[kept],
+            features=self.features[kept],
+            discount=self.discount,
+            feature_names=self.feature_names,
+            action_names=self.action_names,
+            name=self.name,
+            origin=self.origin[kept],
+        )
+
+    @classmethod
+    def from_dense(
+        cls,
+        transitions: ArrayLike,
+        rewards: ArrayLike,
+        initial: Any,
+        features: Any,
+        *,
+        axes: Literal["SAS", "SSA"] = "SAS",
+        **rest: Any,
+    ) -> Self:
+        """An MDP from dense arrays.
+
+        Args:
+            transitions: [S, A, S], or [S, S, A] with `axes="SSA"` (from, to, action).
+            rewards: [S], [S, A], or one reward per transition in the shape of `transitions`.
+            initial: [S] distribution of the first state.
+            features: [S, F].
+            axes: the order of the axes of `transitions` (and of rewards of the same shape).
+            rest: discount and names, as in `MDP`.
+        """
+        P = _numbers(transitions, "transitions")
+        R = _numbers(rewards, "rewards")
+        if axes not in ("SAS", "SSA"):
+            raise InputError(f"axes must be 'SAS' or 'SSA', not {axes!r}")
+        if P.ndim != 3:
+            raise InputError(f"transitions must have three axes {_spell(axes)}, but have shape {P.shape}")
+        if axes == "SSA":
+            P = P.transpose(0, 2, 1)
+            R = R.transpose(0, 2, 1) if R.ndim == 3 else R
+        S, A, S_next = P.shape
+        if S != S_next:
+            other = "SSA" if axes == "SAS" else "SAS"
+            raise InputError(
+                f"transitions of shape {np.shape(transitions)} are not {_spell(axes)}; "
+                f"if they are {_spell(other)}, say axes={other!r}"
+            )
+        matrix = sparse.csr_array(P.reshape(S * A, S))
+        return cls(matrix, _expected_rewards(matrix, R, S, A), initial, features, **rest)
+
+    @classmethod
+    def from_matrices(
+        cls,
+        transitions: Iterable[Any],
+        rewards: Any,
+        initial: Any,
+        features: Any,
+        **rest: Any,
+    ) -> Self:
+        """An MDP from one [S, S] matrix an action, dense or sparse (an array [A, S, S] is such a list).
+
+        Args:
+            transitions: A matrices; row s of matrix a is P(s, a, ·).
+            rewards: [S], [S, A], or A matrices with one reward per transition, dense or sparse.
+            initial: [S] distribution of the first state.
+            features: [S, F].
+            rest: discount and names, as in `MDP`.
+        """
+        P = [_csr(matrix, None, f"transitions of action {a}") for a, matrix in enumerate(transitions)]
+        if not P:
+            raise InputError("the MDP has no actions: the list of transition matrices is empty")
+        S, A = P[0].shape[0], len(P)
+        for a, matrix in enumerate(P):
+            if matrix.shape != (S, S):
+                raise InputError(f"the transition matrix of action {a} has shape {matrix.shape}, expected ({S}, {S})")
+        by_state = np.arange(S * A).reshape(A, S).T.ravel()
+        stacked = sparse.csr_array(sparse.vstack(P, format="csr")[by_state])
+        if _is_matrix_list(rewards):
+            R = [_csr(matrix, (S, S), f"rewards of action {a}") for a, matrix in enumerate(rewards)]
+            if len(R) != A:
+                raise InputError(f"there are {A} transition matrices but {len(R)} reward matrices")
+            rewards_by_row: Any = sparse.csr_array(sparse.vstack(R, format="csr")[by_state])
+        else:
+            rewards_by_row = _numbers(rewards, "rewards")
+        return cls(stacked, _expected_rewards(stacked, rewards_by_row, S, A), initial, features, **rest)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        states: ArrayLike,
+        actions: ArrayLike,
+        transitions: Any,
+        rewards: ArrayLike,
+        initial: Any,
+        features: Any,
+        **rest: Any,
+    ) -> Self:
+        """An MDP from a list of L = S·A state-action pairs in any order.
+
+        Args:
+            states: [L] state of each pair.
+            actions: [L] action of each pair.
+            transitions: [L, S] dense or sparse; row i is the distribution after pair i.
+            rewards: [L] expected reward of each pair.
+            initial: [S] distribution of the first state.
+            features: [S, F].
+            rest: discount and names, as in `MDP`.
+        """
+        s, a = _indices(states, "states"), _indices(actions, "actions")
+        matrix, r = _csr(transitions), _numbers(rewards, "rewards")
+        L, S = matrix.shape
+        if not (s.shape == a.shape == r.shape == (L,)):
+            raise InputError(f"states {s.shape}, actions {a.shape} and rewards {r.shape} must each have shape [{L}]")
+        if L == 0:
+            raise InputError("the MDP has no state-action pairs")
+        if (bad := _first((s < 0) | (s >= S) | (a < 0))) is not None:
+            raise InputError(f"pair {bad[0]} names state {s[bad]}, action {a[bad]}; there are {S} states")
+        A = int(a.max()) + 1
+        rows = s * A + a
+        counts = np.bincount(rows, minlength=S * A)
+        if (bad := _first(counts != 1)) is not None:
+            what = "is missing" if counts[bad] == 0 else f"is given {counts[bad]} times"
+            state, action = divmod(bad[0], A)
+            raise InputError(f"the pair of state {state} and action {action} {what}; give each pair once")
+        order = np.argsort(rows)
+        return cls(sparse.csr_array(matrix[order]), r[order].reshape(S, A), initial, features, **rest)
+
+    @classmethod
+    def from_transitions(
+        cls,
+        transitions: Iterable[tuple[Hashable, Hashable, Hashable, float, float]],
+        initial: Hashable | Mapping[Any, float],
+        features: Callable[[Any], ArrayLike] | None = None,
+        **rest: Any,
+    ) -> Self:
+        """An MDP from tuples (state, action, next state, probability, reward).
+
+        States and actions may be any hashable objects; both are numbered in the order in which they first appear as
+        the first and second entry. Tuples for the same (state, action, next state) add up.
+
+        Args:
+            transitions: the tuples, in any order.
+            initial: the first state, or a mapping from states to probabilities.
+            features: the observation of a state; by default the state itself, a number or a tuple of numbers.
+            rest: discount and names, as in `MDP`; action names default to the actions' own.
+        """
+        tuples = list(transitions)
+        for i, entry in enumerate(tuples):
+            if len(entry) != 5:
+                raise InputError(f"transition {i} is {entry!r}; expected (state, action, next, probability, reward)")
+        if not tuples:
+            raise InputError("the MDP has no states: the list of transitions is empty")
+        state_index = {state: i for i, state in enumerate(dict.fromkeys(entry[0] for entry in tuples))}
+        action_index = {action: i for i, action in enumerate(dict.fromkeys(entry[1] for entry in tuples))}
+        S, A = len(state_index), len(action_index)
+        for i, (state, action, successor, _, _) in enumerate(tuples):
+            if successor not in state_index:
+                raise InputError(
+                    f"transition {i} leads from state {state!r} by action {action!r} to {successor!r}, which has no "
+                    "transitions of its own; let every action return to it with reward 0 if it is final"
+                )
+        rows = np.array([state_index[entry[0]] * A + action_index[entry[1]] for entry in tuples])
+        columns = np.array([state_index[entry[2]] for entry in tuples])
+        p = _numbers([entry[3] for entry in tuples], "probabilities")
+        R = _numbers([entry[4] for entry in tuples], "rewards")
+        states, actions = list(state_index), list(action_index)
+        if (bad := _first(np.bincount(rows, minlength=S * A) == 0)) is not None:
+            s, a = divmod(bad[0], A)
+            raise InputError(f"state {states[s]!r} has no transitions for action {actions[a]!r}")
+        if (bad := _first(~(np.isfinite(p) & (p >= 0)))) is not None:
+            state, action, successor, *_ = tuples[bad[0]]
+            raise InputError(
+                f"transition {bad[0]} from state {state!r} by action {action!r} to {successor!r} has probability "
+                f"{p[bad]}; probabilities must be numbers between 0 and 1"
+            )
+        totals = np.bincount(rows, weights=p, minlength=S * A)
+        if (bad := _first(np.abs(totals - 1) > ROW_SUM_TOLERANCE)) is not None:
+            s, a = divmod(bad[0], A)
+            raise InputError(
+                f"probabilities of state {states[s]!r}, action {actions[a]!r} sum to {totals[bad]:.12g}, not to 1"
+            )
+        earned = np.bincount(rows, weights=np.where(p > 0, p * R, 0.0), minlength=S * A) / totals
+
+        given = initial if isinstance(initial, Mapping) else {initial: 1.0}
+        p0 = np.zeros(S)
+        for state, probability in given.items():
+            if state not in state_index:
+                raise InputError(f"initial state {state!r} has no transitions")
+            p0[state_index[state]] = probability
+        observations = states if features is None else [features(state) for state in states]
+        try:
+            X = np.array([np.atleast_1d(np.asarray(x, dtype=np.float64)) for x in observations])
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"the states' features are not vectors of numbers of one length ({error}); "
+                "pass features=, a function from a state to such a vector"
+            ) from None
+        rest.setdefault("action_names", [str(action) for action in actions])
+        matrix = sparse.csr_array(sparse.coo_array((p, (rows, columns)), shape=(S * A, S)))
+        return cls(matrix, earned.reshape(S, A), p0, X, **rest)
+
+
+def _numbers(values: Any, what: str) -> Floats:
+    """A fresh C-ordered float64 array."""
+    try:
+        return np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be an array of numbers: {error}") from None
+
+
+def _indices(values: ArrayLike, what: str) -> Ints:
+    array = np.asarray(values)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"{what} must be a list of whole numbers")
+    return array.astype(np.int64)
+
+
+def _first(bad: Bools) -> tuple[int, ...] | None:
+    """Index of the first true entry in row order."""
+    if not bad.any():
+        return None
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+
+
+def _spell(axes: str) -> str:
+    return "[S, A, S]" if axes == "SAS" else "[S, S, A]"
+
+
+def _names(names: Sequence[str], count: int, what: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise InputError(f"{what}_names must be a list of names, not one string")
+    given = tuple(names) or tuple(f"{what}_{i}" for i in range(count))
+    if len(given) != count:
+        raise InputError(f"there are {count} {what}s but {len(given)} {what} names")
+    for i, name in enumerate(given):
+        if not isinstance(name, str) or not name:
+            raise InputError(f"the name of {what} {i} is {name!r}; names must be non-empty strings")
+        if given.index(name) < i:
+            raise InputError(f"{what}s {given.index(name)} and {i} have the same name {name!r}; names must be distinct")
+    return tuple(str(name) for name in given)
+
+
+def _csr(matrix: Any, shape: tuple[int, int] | None = None, what: str = "transitions") -> sparse.csr_array:
+    """A fresh CSR matrix of float64 with every stored entry checked for its place."""
+    if sparse.issparse(matrix):
+        result = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    else:
+        dense = _numbers(matrix, what)
+        if dense.ndim != 2:
+            raise InputError(
+                f"{what} must be a matrix but have shape {dense.shape}; for arrays [S, A, S] use MDP.from_dense, "
+                "for a list of matrices MDP.from_matrices"
+            )
+        result = sparse.csr_array(dense)
+    try:
+        result.check_format(full_check=True)
+    except ValueError as error:
+        raise InputError(f"{what} is not a valid sparse matrix: {error}") from None
+    if shape is not None and result.shape != shape:
+        raise InputError(f"{what} must have shape {shape} but have shape {result.shape}")
+    return result
+
+
+def _check_probabilities(matrix: sparse.csr_array, where: Callable[[int], str]) -> None:
+    """Raise for the first row that is not a distribution."""
+    if (bad := _first(~(np.isfinite(matrix.data) & (matrix.data >= 0)))) is not None:
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        raise InputError(
+            f"probability of moving from {where(row)} to state {matrix.indices[bad]} is {matrix.data[bad]}; "
+            "probabilities must be numbers between 0 and 1"
+        )
+    totals = matrix.sum(axis=1)
+    if (bad := _first(np.abs(totals - 1) > ROW_SUM_TOLERANCE)) is not None:
+        raise InputError(
+            f"probabilities of {where(bad[0])} sum to {totals[bad]:.12g}, not to 1 (within {ROW_SUM_TOLERANCE:g})"
+        )
+
+
+def _normalised(matrix: sparse.csr_array) -> sparse.csr_array:
+    """The matrix in canonical form, each row divided by its sum unless that is 1 up to rounding.
+
+    A row of n entries divided by its sum adds up to 1 within n rounding errors, so doing it twice changes nothing.
+    """
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    lengths = np.diff(matrix.indptr)
+    totals = matrix.sum(axis=1)
+    totals[np.abs(totals - 1) <= lengths * EPSILON] = 1.0
+    matrix.data /= np.repeat(totals, lengths)
+    return matrix
+
+
+def _distribution(initial: ArrayLike, S: int) -> Floats:
+    p0 = _numbers(initial, "initial")
+    if p0.shape != (S,):
+        raise InputError(f"initial must have shape [{S}], one probability a state, but has shape {p0.shape}")
+    if (bad := _first(~(np.isfinite(p0) & (p0 >= 0)))) is not None:
+        raise InputError(f"initial probability of state {bad[0]} is {p0[bad]}; it must be between 0 and 1")
+    total = float(p0.sum())
+    if abs(total - 1) > ROW_SUM_TOLERANCE:
+        raise InputError(f"initial probabilities sum to {total:.12g}, not to 1")
+    return p0 if abs(total - 1) <= S * EPSILON else p0 / total
+
+
+def _discount(discount: Any) -> float:
+    try:
+        value = float(discount)
+    except (TypeError, ValueError):
+        raise InputError(f"discount must be a number, not {discount!r}") from None
+    if not 0 < value < 1:
+        raise InputError(f"discount is {value}; it must lie strictly between 0 and 1")
+    return value
+
+
+def _is_matrix_list(rewards: Any) -> bool:
+    """Whether rewards come as one [S, S] matrix an action."""
+    if sparse.issparse(rewards):
+        return False
+    if isinstance(rewards, np.ndarray):
+        return rewards.ndim == 3
+    return all(sparse.issparse(matrix) or np.ndim(matrix) == 2 for matrix in rewards)
+
+
+def _expected_rewards(transitions: sparse.csr_array, rewards: Any, S: int, A: int) -> Floats:
+    """[S, A] rewards from any of [S], [S, A], [S, A, S] or sparse [S·A, S]; impossible transitions earn nothing."""
+    if not sparse.issparse(rewards):
+        if rewards.shape == (S, A):
+            return np.asarray(rewards, dtype=np.float64)
+        if rewards.shape == (S,):
+            return np.repeat(rewards[:, None], A, axis=1)
+        if rewards.shape != (S, A, S):
+            raise InputError(
+                f"rewards have shape {rewards.shape}; expected [S] = ({S},), [S, A] = ({S}, {A}), "
+                "or one reward per transition in the shape of the transitions"
+            )
+        rewards = rewards.reshape(S * A, S)
+    possible = transitions.tocoo()
+    rows, columns = possible.coords
+    p = np.where(possible.data > 0, possible.data, 0.0)
+    earned = np.asarray(rewards[rows, columns]).ravel()
+    total = np.bincount(rows, weights=p, minlength=S * A)
+    expected = np.bincount(rows, weights=np.where(p > 0, p * earned, 0.0), minlength=S * A)
+    return np.asarray(expected / np.where(total > 0, total, 1.0), dtype=np.float64).reshape(S, A)
