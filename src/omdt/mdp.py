@@ -23,6 +23,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 ROW_SUM_TOLERANCE = 1e-9
+LARGEST_VALUE = 1e290
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -84,6 +85,9 @@ class MDP:
 
         initial = _distribution(self.initial, S)
         discount = _discount(self.discount)
+        largest = float(np.abs(rewards).max())
+        if largest > LARGEST_VALUE * (1 - discount):
+            raise InputError(f"rewards as large as {largest:g} overflow when they are summed up; divide all rewards")
         origin = np.array(self.origin, dtype=np.int64) if len(self.origin) else np.arange(S)
         if origin.shape != (S,):
             raise InputError(f"origin must have shape [{S}], one index a state, but has shape {origin.shape}")

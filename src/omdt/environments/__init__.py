@@ -1,0 +1,189 @@
+"""The registry of environments: every MDP that can be made by name, and the parameters it takes.
+
+A family is one function in one module; an entry of the registry is such a function, with some of its parameters fixed
+where the paper's environments are members of a larger family. Modules are imported when they are first needed.
+"""
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from importlib import import_module
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+from omdt.errors import InputError
+
+if TYPE_CHECKING:
+    from omdt.mdp import MDP
+
+__all__ = ["PAPER", "describe", "make", "parameters", "parse_parameters", "registered"]
+
+PAPER: tuple[str, ...] = (
+    "3d_navigation",
+    "blackjack",
+    "frozenlake_4x4",
+    "frozenlake_8x8",
+    "frozenlake_12x12",
+    "inventory_management",
+    "system_administrator_1",
+    "system_administrator_2",
+    "system_administrator_tree",
+    "tictactoe_vs_random",
+    "tiger_vs_antelope",
+    "traffic_intersection",
+    "xor",
+)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    module: str
+    function: str
+    fixed: Mapping[str, object] = field(default_factory=dict)
+
+
+def _lake(map: str) -> _Entry:
+    return _Entry("frozenlake", "frozenlake", {"map": map, "size": None, "seed": None, "hole_probability": None})
+
+
+def _network(topology: str) -> _Entry:
+    return _Entry("sysadmin", "system_administrator", {"topology": topology, "computers": None})
+
+
+_ENTRIES: dict[str, _Entry] = {
+    "3d_navigation": _Entry("navigation", "navigation"),
+    "blackjack": _Entry("blackjack", "blackjack"),
+    "frozenlake_4x4": _lake("4x4"),
+    "frozenlake_8x8": _lake("8x8"),
+    "frozenlake_12x12": _lake("12x12"),
+    "inventory_management": _Entry("inventory", "inventory_management"),
+    "system_administrator_1": _network("1"),
+    "system_administrator_2": _network("2"),
+    "system_administrator_tree": _network("tree"),
+    "tictactoe_vs_random": _Entry("tictactoe", "tictactoe_vs_random"),
+    "tiger_vs_antelope": _Entry("tiger", "tiger_vs_antelope"),
+    "traffic_intersection": _Entry("traffic", "traffic_intersection"),
+    "xor": _Entry("xor", "xor"),
+    "frozenlake": _Entry("frozenlake", "frozenlake"),
+    "system_administrator": _Entry("sysadmin", "system_administrator"),
+}
+
+_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    NoneType: "none",
+}
+
+
+def registered() -> tuple[str, ...]:
+    """All names that `make` knows: the paper's thirteen, then the families that users scale."""
+    return tuple(_ENTRIES)
+
+
+def describe(name: str) -> str:
+    """The description of an environment: what it models, its states, actions, transitions, rewards and parameters."""
+    return inspect.getdoc(_builder(_entry(name))) or ""
+
+
+def parameters(name: str) -> dict[str, inspect.Parameter]:
+    """The parameters of an environment with their defaults and types, in order."""
+    entry = _entry(name)
+    return {
+        parameter: details
+        for parameter, details in inspect.signature(_builder(entry)).parameters.items()
+        if parameter not in entry.fixed
+    }
+
+
+def make(name: str, **values: Any) -> "MDP":
+    """Build a registered environment.
+
+    Args:
+        name: one of `registered()`.
+        values: parameters of the environment, see `parameters(name)`; those left out give the paper's environment.
+    """
+    entry = _entry(name)
+    for parameter, value in values.items():
+        kinds = _kinds(name, parameter)
+        if not any(_fits(value, kind) for kind in kinds):
+            raise InputError(f"parameter {parameter!r} of {name} is {value!r}; it must be {_spell(kinds)}")
+    mdp: MDP = _builder(entry)(**entry.fixed, **values)
+    return mdp if mdp.name == name else replace(mdp, name=name)
+
+
+def parse_parameters(name: str, assignments: Iterable[str]) -> dict[str, object]:
+    """The parameters of an environment from texts such as "size=20" and "slippery=false"."""
+    values: dict[str, object] = {}
+    for assignment in assignments:
+        parameter, equals, text = assignment.partition("=")
+        if not equals:
+            raise InputError(f"{assignment!r} does not set a parameter; write NAME=VALUE")
+        kinds = _kinds(name, parameter)
+        if parameter in values:
+            raise InputError(f"parameter {parameter!r} is set twice")
+        values[parameter] = _parse(name, parameter, text, kinds)
+    return values
+
+
+def _entry(name: str) -> _Entry:
+    if name in _ENTRIES:
+        return _ENTRIES[name]
+    near = get_close_matches(name, _ENTRIES, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(_ENTRIES)}"
+    raise InputError(f"there is no environment called {name!r}; {hint}")
+
+
+def _builder(entry: _Entry) -> Any:
+    return getattr(import_module(f"{__name__}.{entry.module}"), entry.function)
+
+
+def _kinds(name: str, parameter: str) -> tuple[Any, ...]:
+    """The types that a parameter accepts."""
+    allowed = parameters(name)
+    if parameter in allowed:
+        annotation = allowed[parameter].annotation
+        return get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
+    entry = _entry(name)
+    if parameter in entry.fixed:
+        family = next(other for other, its in _ENTRIES.items() if its.function == entry.function and not its.fixed)
+        raise InputError(f"{name} does not let you choose {parameter!r}; {family} does")
+    raise InputError(f"{name} has no parameter {parameter!r}; it has {', '.join(allowed)}")
+
+
+def _fits(value: object, kind: Any) -> bool:
+    if kind is bool or isinstance(value, bool):
+        return kind is bool and isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, Integral)
+    if kind is float:
+        return isinstance(value, Real)
+    return isinstance(value, get_origin(kind) or kind)
+
+
+def _spell(kinds: Iterable[Any]) -> str:
+    return " or ".join(_KINDS[kind] if kind in _KINDS else f"a {get_origin(kind).__name__.lower()}" for kind in kinds)
+
+
+def _parse(name: str, parameter: str, text: str, kinds: tuple[Any, ...]) -> object:
+    """The value that a text stands for, given the types it may have."""
+    if NoneType in kinds and text.lower() == "none":
+        return None
+    writable = [kind for kind in kinds if kind in _KINDS]
+    kind = writable[0]
+    try:
+        return _truth(text) if kind is bool else kind(text)
+    except ValueError:
+        raise InputError(f"parameter {parameter!r} of {name} is {text!r}; it must be {_spell(writable)}") from None
+
+
+def _truth(text: str) -> bool:
+    if text.lower() in _TRUE:
+        return True
+    if text.lower() in _FALSE:
+        return False
+    raise ValueError(text)
