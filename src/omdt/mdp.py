@@ -48,8 +48,8 @@ class MDP:
     initial: Floats
     features: Floats
     discount: float = 0.99
-    feature_names: Sequence[str] = ()
-    action_names: Sequence[str] = ()
+    feature_names: tuple[str, ...] = ()
+    action_names: tuple[str, ...] = ()
     name: str = "mdp"
     origin: Ints = ()  # type: ignore[assignment]
 

@@ -155,7 +155,9 @@ def markov_chain(mdp: MDP, policy: Policy) -> tuple[sparse.csr_array, Floats]:
         states = np.arange(S)
         return mdp.transitions[states * A + policy], mdp.rewards[states, policy]
     weights = sparse.csr_array((policy.ravel(), np.arange(S * A), np.arange(0, S * A + 1, A)), shape=(S, S * A))
-    return sparse.csr_array(weights @ mdp.transitions), (policy * mdp.rewards).sum(axis=1)
+    P = sparse.csr_array(weights @ mdp.transitions)
+    P.eliminate_zeros()
+    return P, (policy * mdp.rewards).sum(axis=1)
 
 
 def _best_values(mdp: MDP, rewards: Floats) -> Certified[Floats]:
@@ -185,7 +187,8 @@ def _fixpoint(M: sparse.csr_array, b: Floats, start: Floats, discount: float, *,
     if len(b) <= DENSE_STATES:
         matrix = np.eye(len(b)) - M.toarray()
         x: Floats = np.linalg.solve(matrix, b)
-        return x + np.linalg.solve(matrix, b + M @ x - x)
+        # One step of refinement with an accurate residual removes the rounding of the factorisation.
+        return x + np.linalg.solve(matrix, b + _product(M, x) - x)
 
     def size(vector: Floats) -> float:
         return float(np.linalg.norm(vector, norm))

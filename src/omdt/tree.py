@@ -69,7 +69,7 @@ class TreePolicy:
     @classmethod
     def leaf(cls, action: int, feature_names: Sequence[str], action_names: Sequence[str]) -> Self:
         """The tree that always takes the same action."""
-        grown = _Nodes()
+        grown = Nodes()
         grown.leaf(action)
         return grown.tree(cls, tuple(feature_names), tuple(action_names))
 
@@ -108,8 +108,8 @@ class TreePolicy:
         integer: Sequence[bool] = (),
     ) -> Self:
         """The tree of a nested dictionary as `to_dict` makes it."""
-        grown = _Nodes()
-        stack: list[tuple[Any, str, _Attach | None]] = [(nested, "tree", None)]
+        grown = Nodes()
+        stack: list[tuple[Any, str, Attach | None]] = [(nested, "tree", None)]
         while stack:
             node, path, attach = stack.pop()
             if not isinstance(node, dict):
@@ -259,8 +259,8 @@ class TreePolicy:
         return actions
 
     def _pruned_once(self, X: Floats) -> Self:
-        grown = _Nodes()
-        stack: list[tuple[int, Ints, _Attach | None]] = [(0, np.arange(len(X)), None)]
+        grown = Nodes()
+        stack: list[tuple[int, Ints, Attach | None]] = [(0, np.arange(len(X)), None)]
         while stack:
             node, rows, attach = stack.pop()
             node = self._needed(node, X[rows])
@@ -290,23 +290,25 @@ class TreePolicy:
 
 Tree = TypeVar("Tree", bound=TreePolicy)
 
-_Attach = tuple[int, str]
+Attach = tuple[int, str]
 """A parent's index and which of its sides a new node becomes."""
 
 
-class _Nodes:
+class Nodes:
     """Collects the nodes of a growing tree in preorder."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
 
-    def leaf(self, action: int, attach: _Attach | None = None) -> int:
+    def leaf(self, action: int, attach: Attach | None = None) -> int:
+        """Add a leaf and return its index."""
         return self._add(LEAF, 0.0, False, action, attach)
 
-    def split(self, feature: int, threshold: float, equality: bool, attach: _Attach | None = None) -> int:
+    def split(self, feature: int, threshold: float, equality: bool, attach: Attach | None = None) -> int:
+        """Add a decision node and return its index."""
         return self._add(feature, threshold, equality, LEAF, attach)
 
-    def _add(self, feature: int, threshold: float, equality: bool, action: int, attach: _Attach | None) -> int:
+    def _add(self, feature: int, threshold: float, equality: bool, action: int, attach: Attach | None) -> int:
         index = len(self.rows)
         self.rows.append(
             {
@@ -330,6 +332,7 @@ class _Nodes:
         action_names: tuple[str, ...],
         integer: tuple[bool, ...] = (),
     ) -> Tree:
+        """The finished tree."""
         columns = {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
         return kind(**columns, feature_names=feature_names, action_names=action_names, integer=integer)
 

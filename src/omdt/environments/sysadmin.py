@@ -21,7 +21,7 @@ GENERATED: dict[str, Callable[[int, int], list[int]]] = {
     "line": lambda i, n: [i - 1] if i else [],
     "star": lambda i, n: [0] if i else [],
 }
-MAX_COMPUTERS = 10
+MAX_COMPUTERS = 11
 
 
 def system_administrator(

@@ -1,0 +1,35 @@
+"""Files are written whole or not at all: into a temporary file beside the target, which then takes its name."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from omdt.errors import InputError
+
+
+def check_writable(path: Path) -> None:
+    """Raise before long work starts if its result could not be written to `path`."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise InputError(f"cannot write {path}: there is no directory {folder}")
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a directory")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write {path}: the directory {folder} is not writable")
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file through `write` so that `path` holds either its old content or all of the new."""
+    check_writable(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as stream:
+            write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,102 @@
+"""The npz of an MDP: one numpy archive of plain arrays, read without unpickling anything.
+
+Arrays `data, indices, indptr` (CSR of shape [S·A, S], row s·A + a), `rewards` [S, A], `initial` [S], `features` [S, F],
+`discount` (scalar), `feature_names` [F] and `action_names` [A] (unicode), and optionally `origin` [S].
+"""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from omdt.errors import InputError
+from omdt.files import write_whole
+from omdt.mdp import MDP
+
+REQUIRED = (
+    "data",
+    "indices",
+    "indptr",
+    "rewards",
+    "initial",
+    "features",
+    "discount",
+    "feature_names",
+    "action_names",
+)
+
+
+def read_npz(path: Path) -> MDP:
+    """Read an MDP from an npz file."""
+    arrays = _arrays(path)
+    try:
+        return _mdp(arrays, name=str(path))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def write_npz(mdp: MDP, path: Path) -> None:
+    """Write an MDP to an npz file."""
+    arrays: dict[str, Any] = {
+        "data": mdp.transitions.data,
+        "indices": mdp.transitions.indices,
+        "indptr": mdp.transitions.indptr,
+        "rewards": mdp.rewards,
+        "initial": mdp.initial,
+        "features": mdp.features,
+        "discount": np.float64(mdp.discount),
+        "feature_names": np.array(mdp.feature_names),
+        "action_names": np.array(mdp.action_names),
+        "origin": mdp.origin,
+    }
+    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise InputError(f"{path} is a single array, not an npz archive")
+            missing = [name for name in REQUIRED if name not in archive]
+            if missing:
+                raise InputError(f"{path} lacks the array {missing[0]!r}; it needs {', '.join(REQUIRED)}")
+            return {name: archive[name] for name in (*REQUIRED, "origin") if name in archive}
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} is not a readable npz file: {error}") from None
+
+
+def _mdp(arrays: dict[str, Any], name: str) -> MDP:
+    rewards = arrays["rewards"]
+    if rewards.ndim != 2:
+        raise InputError(f"rewards must have shape [S, A] but have shape {rewards.shape}")
+    S, A = rewards.shape
+    if arrays["discount"].ndim != 0:
+        raise InputError(f"discount must be a single number but has shape {arrays['discount'].shape}")
+    for key in ("indices", "indptr", "origin"):
+        if key in arrays and (arrays[key].ndim != 1 or not np.issubdtype(arrays[key].dtype, np.integer)):
+            raise InputError(f"{key} must be a list of whole numbers")
+    for key in ("feature_names", "action_names"):
+        if arrays[key].dtype.kind != "U" or arrays[key].ndim != 1:
+            raise InputError(f"{key} must be a list of unicode strings, not of type {arrays[key].dtype}")
+    try:
+        matrix = sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(S * A, S))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"data, indices and indptr are not a sparse matrix of shape [{S * A}, {S}]: {error}") from None
+    return MDP(
+        transitions=matrix,
+        rewards=rewards,
+        initial=arrays["initial"],
+        features=arrays["features"],
+        discount=arrays["discount"].item(),
+        feature_names=tuple(str(text) for text in arrays["feature_names"]),
+        action_names=tuple(str(text) for text in arrays["action_names"]),
+        name=name,
+        origin=arrays.get("origin", ()),
+    )

@@ -1,0 +1,283 @@
+"""What goes into a method and what comes out: Limits, Watch, Stop, Claim, Solution and its JSON form."""
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from omdt.errors import InputError
+from omdt.files import write_whole
+from omdt.tree import TreePolicy
+
+FORMAT = "omdt-solution-1"
+
+TracePoint = tuple[float, float, float]
+"""Seconds since the start, value of the best tree, upper bound."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large a tree may be and how much work may go into it.
+
+    Attributes:
+        max_depth: most questions on any path, or None.
+        max_leaf_nodes: most leaves, or None.
+        time_limit: seconds, or None.
+        gap: relative distance between bound and value at which the search may stop.
+        seed: the same seed gives the same tree.
+        threads: how many cores to use.
+    """
+
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    time_limit: float | None = None
+    gap: float = 1e-4
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        counts = (("max_depth", 0, True), ("max_leaf_nodes", 1, True), ("seed", 0, False), ("threads", 1, False))
+        for name, least, optional in counts:
+            value = getattr(self, name)
+            if value is None and optional:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"time_limit is {self.time_limit!r}; it must be a positive number of seconds")
+        if not self.gap >= 0:
+            raise InputError(f"gap is {self.gap!r}; it must be at least 0")
+
+    @property
+    def limits_size(self) -> bool:
+        """Whether the size of the tree is limited at all."""
+        return self.max_depth is not None or self.max_leaf_nodes is not None
+
+
+class Watch:
+    """The clock of one run and the record of what it found so far."""
+
+    def __init__(self, time_limit: float | None = None, listener: Callable[[TracePoint], None] | None = None) -> None:
+        self.start = time.perf_counter()
+        self.time_limit = math.inf if time_limit is None else time_limit
+        self.listener = listener
+        self.trace: list[TracePoint] = []
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.start
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the time limit, never negative."""
+        return max(0.0, self.time_limit - self.elapsed)
+
+    def report(self, value: float, bound: float) -> None:
+        """Record the value of the best tree and the bound; the listener hears of it."""
+        point = (round(self.elapsed, 4), value, bound)
+        if not self.trace or self.trace[-1][1:] != point[1:]:
+            self.trace.append(point)
+        if self.listener is not None:
+            self.listener(point)
+
+
+class Stop(StrEnum):
+    """Why a method stopped; says nothing about how good its bound is."""
+
+    COMPLETE = "complete"
+    """It finished: no tree within the limits is better than the one it returns."""
+    TIME = "time"
+    MEMORY = "memory"
+    INTERRUPTED = "interrupted"
+    HEURISTIC = "heuristic"
+    """It does not search for a proof."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a method says it found; only `solve` turns it into a `Solution`.
+
+    Attributes:
+        tree: the best tree found.
+        bound: an upper bound on the return of every tree within the limits.
+        stop: why the method stopped.
+    """
+
+    tree: TreePolicy
+    bound: float
+    stop: Stop
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A tree with its exact value and a bound for every tree within the size limit.
+
+    Attributes:
+        problem: name of the MDP.
+        method: name of the method.
+        max_depth: limit on the depth, or None.
+        max_leaf_nodes: limit on the number of leaves, or None.
+        discount: γ.
+        tree: the policy.
+        value: its discounted return, recomputed on the MDP.
+        bound: no tree within the limits returns more than this.
+        requested_gap: the relative gap that counts as a proof.
+        stop: why the method stopped.
+        optimal_return: return of the best policy of any form.
+        random_return: return of the uniformly random policy.
+        seconds: how long it took.
+        seed: what made it repeatable.
+        trace: how value and bound moved.
+    """
+
+    problem: str
+    method: str
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    discount: float
+    tree: TreePolicy
+    value: float
+    bound: float
+    requested_gap: float
+    stop: Stop
+    optimal_return: float
+    random_return: float
+    seconds: float
+    seed: int
+    trace: tuple[TracePoint, ...]
+
+    @property
+    def gap(self) -> float:
+        """How far the value may be from the best of any tree within the limits, relative to the value."""
+        return max(0.0, self.bound - self.value) / max(abs(self.value), 1e-12)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the gap is at most the requested one."""
+        return self.gap <= self.requested_gap
+
+    @property
+    def normalized_return(self) -> float:
+        """The return on a scale where the random policy has 0 and the optimal policy has 1.
+
+        Where even the random policy is optimal, so is every policy, and the answer is 1.
+        """
+        span = self.optimal_return - self.random_return
+        negligible = 1e-12 * max(abs(self.optimal_return), abs(self.random_return))
+        return (self.value - self.random_return) / span if span > negligible else 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The solution as JSON holds it."""
+        return {
+            "format": FORMAT,
+            "problem": self.problem,
+            "method": self.method,
+            "max_depth": self.max_depth,
+            "max_leaf_nodes": self.max_leaf_nodes,
+            "discount": self.discount,
+            "value": self.value,
+            "bound": self.bound,
+            "gap": self.gap,
+            "requested_gap": self.requested_gap,
+            "proven": self.proven,
+            "stop": str(self.stop),
+            "optimal_return": self.optimal_return,
+            "random_return": self.random_return,
+            "normalized_return": self.normalized_return,
+            "seconds": round(self.seconds, 3),
+            "seed": self.seed,
+            "trace": [list(point) for point in self.trace],
+            "feature_names": list(self.tree.feature_names),
+            "integer_features": list(self.tree.integer),
+            "action_names": list(self.tree.action_names),
+            "tree": self.tree.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON form to a file, whole or not at all."""
+        write_whole(Path(path), lambda stream: stream.write(self.to_json().encode()))
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "Solution":
+        """The solution of a dictionary as `to_dict` makes it; derived entries are derived anew."""
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise InputError(f"this is not a solution: its format is not {FORMAT!r}")
+        tree = TreePolicy.from_dict(
+            _entry(data, "tree", dict),
+            _names(data, "feature_names"),
+            _names(data, "action_names"),
+            [mark is True for mark in _entry(data, "integer_features", list)],
+        )
+        stop = _entry(data, "stop", str)
+        if stop not in list(Stop):
+            raise InputError(f"'stop' is {stop!r}; it must be one of {', '.join(Stop)}")
+        return cls(
+            problem=_entry(data, "problem", str),
+            method=_entry(data, "method", str),
+            max_depth=_entry(data, "max_depth", int, type(None)),
+            max_leaf_nodes=_entry(data, "max_leaf_nodes", int, type(None)),
+            discount=_number(data, "discount"),
+            tree=tree,
+            value=_number(data, "value"),
+            bound=_number(data, "bound"),
+            requested_gap=_number(data, "requested_gap"),
+            stop=Stop(stop),
+            optimal_return=_number(data, "optimal_return"),
+            random_return=_number(data, "random_return"),
+            seconds=_number(data, "seconds"),
+            seed=_entry(data, "seed", int),
+            trace=tuple(_trace_point(point) for point in _entry(data, "trace", list)),
+        )
+
+
+def load(path: str | Path) -> Solution:
+    """Read a solution that `Solution.save` or `omdt solve --output` wrote."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"{path} is not a JSON file: {error}") from None
+    try:
+        return Solution.from_dict(data)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _entry(data: dict[str, Any], key: str, *kinds: type) -> Any:
+    if key not in data:
+        raise InputError(f"{key!r} is missing")
+    value = data[key]
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        raise InputError(f"{key!r} is {value!r:.40}; it must be {' or '.join(kind.__name__ for kind in kinds)}")
+    return value
+
+
+def _number(data: dict[str, Any], key: str) -> float:
+    value = float(_entry(data, key, int, float))
+    if not math.isfinite(value):
+        raise InputError(f"{key!r} is {value}; it must be finite")
+    return value
+
+
+def _names(data: dict[str, Any], key: str) -> list[str]:
+    names = _entry(data, key, list)
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise InputError(f"{key!r} must be distinct strings")
+    return list(names)
+
+
+def _trace_point(point: Any) -> TracePoint:
+    numbers = isinstance(point, list) and all(isinstance(x, int | float) and math.isfinite(x) for x in point)
+    if not numbers or len(point) != 3:
+        raise InputError(f"'trace' holds {point!r:.40}; it must hold [seconds, value, bound]")
+    return (float(point[0]), float(point[1]), float(point[2]))
