@@ -4,12 +4,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from omdt.environments import make as make
+    from omdt.errors import InputError as InputError
+    from omdt.formats import read as read
+    from omdt.formats import write as write
     from omdt.mdp import MDP as MDP
+    from omdt.planning import evaluate as evaluate
+    from omdt.simulation import simulate as simulate
+    from omdt.solution import Solution as Solution
+    from omdt.solution import load as load
+    from omdt.solving import solve as solve
+    from omdt.splits import Splits as Splits
+    from omdt.tree import TreePolicy as TreePolicy
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "MDP": "omdt.mdp",
+    "InputError": "errors",
+    "MDP": "mdp",
+    "Solution": "solution",
+    "Splits": "splits",
+    "TreePolicy": "tree",
+    "evaluate": "planning",
+    "load": "solution",
+    "make": "environments",
+    "read": "formats",
+    "simulate": "simulation",
+    "solve": "solving",
+    "write": "formats",
 }
 
 __all__ = sorted(_HOME)
@@ -19,7 +41,7 @@ def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `omdt --help` need not wait for numpy."""
     if name not in _HOME:
         raise AttributeError(f"module 'omdt' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(f"omdt.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -200,7 +200,7 @@ class Solution:
 
     def to_json(self) -> str:
         """One JSON object."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
 
     def save(self, path: str | Path) -> None:
         """Write the JSON form to a file, whole or not at all."""

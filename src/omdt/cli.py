@@ -1,0 +1,273 @@
+"""The command line: parse, call, print. Results go to standard output, everything else to standard error."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from omdt.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from omdt.mdp import MDP
+    from omdt.solution import Solution
+
+app = typer.Typer(
+    help="The best small decision tree for a Markov decision process, with proof.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Problem = Annotated[
+    str, typer.Argument(help="A registered environment (see `omdt envs`) or a file (model.npz).", show_default=False)
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the environment; repeatable.", show_default=False),
+]
+Discount = Annotated[
+    float | None, typer.Option(metavar="GAMMA", help="Overrides the problem's own discount.", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        from omdt import __version__
+
+        typer.echo(f"omdt {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def envs(as_json: AsJson = False) -> None:
+    """Every registered environment with its sizes and returns."""
+    from omdt.environments import PAPER, make, parameters, registered
+
+    messages = _console(stderr=True)
+    rows = []
+    with messages.status("building and planning") as status:
+        for name in PAPER:
+            status.update(f"building and planning {name}")
+            rows.append(_facts(make(name)))
+    if as_json:
+        typer.echo(json.dumps(rows))
+        return
+    from rich.table import Table
+
+    table = Table("environment", box=None, header_style="bold", pad_edge=False)
+    for heading in ("states", "actions", "features", "optimal return", "random return"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        sizes = (f"{row[key]:,}" for key in ("states", "actions", "features"))
+        table.add_row(row["problem"], *sizes, f"{row['optimal_return']:.6f}", f"{row['random_return']:.6f}")
+    console = _console()
+    console.print(table)
+    families = [name for name in registered() if name not in PAPER]
+    for name in families:
+        _line(console, f"\n{name} builds others of its kind: --set " + ", --set ".join(parameters(name)))
+
+
+@app.command()
+def info(problem: Problem, settings: Settings = None, discount: Discount = None, as_json: AsJson = False) -> None:
+    """Sizes, returns, candidate splits and memory of a problem."""
+    mdp = _load(problem, settings, discount)
+    facts = _facts(mdp) | _details(mdp)
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    from rich.table import Table
+
+    from omdt.environments import describe, registered
+    from omdt.tree import printable
+
+    console = _console()
+    if problem in registered():
+        _line(console, describe(problem) + "\n")
+    table = Table.grid(padding=(0, 2))
+    table.add_row("states", f"{facts['states']:,} ({facts['terminal_states']:,} terminal)")
+    table.add_row("observations", f"{facts['distinct_observations']:,} distinct")
+    table.add_row("actions", f"{facts['actions']:,}: {_some(mdp.action_names)}")
+    table.add_row("features", f"{facts['features']:,}: {_some(mdp.feature_names)}")
+    table.add_row("transitions", f"{facts['transitions']:,} of positive probability")
+    table.add_row("memory", f"{facts['memory_bytes'] / 2**20:,.1f} MiB")
+    table.add_row("candidate splits", f"{facts['candidate_splits']:,}")
+    table.add_row("discount", f"{mdp.discount:.12g}")
+    for key in ("optimal_return", "random_return", "worst_return"):
+        table.add_row(key.replace("_", " "), f"{facts[key]:.9g}")
+    console.print(f"[bold]{_escape(printable(mdp.name))}[/bold]")
+    console.print(table)
+
+
+@app.command()
+def solve(
+    problem: Problem,
+    depth: Annotated[
+        int | None, typer.Option(metavar="D", help="At most D questions on any path.", show_default=False)
+    ] = None,
+    leaves: Annotated[int | None, typer.Option(metavar="N", help="At most N leaves.", show_default=False)] = None,
+    method: Annotated[str, typer.Option(help="How to find the tree: copy.")] = "copy",
+    gap: Annotated[float, typer.Option(help="Relative gap between value and bound that counts as a proof.")] = 1e-4,
+    settings: Settings = None,
+    discount: Discount = None,
+    as_json: AsJson = False,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the JSON object into a file.", show_default=False)
+    ] = None,
+) -> None:
+    """The best tree of a problem, drawn as text, with value, bound and proof."""
+    from omdt.files import check_writable
+    from omdt.solving import solve as run
+
+    if output is not None:
+        check_writable(output)
+    mdp = _load(problem, settings, discount)
+    messages = _console(stderr=True)
+    with messages.status(f"solving {problem}"):
+        solution = run(mdp, max_depth=depth, max_leaf_nodes=leaves, method=method, gap=gap)
+    if output is not None:
+        solution.save(output)
+    if as_json:
+        sys.stdout.write(solution.to_json())
+    else:
+        _show(solution)
+
+
+def _show(solution: "Solution") -> None:
+    """Print a solution for people."""
+    from rich.table import Table
+
+    from omdt.tree import printable
+
+    console = _console()
+    tree = solution.tree
+    size = f"{tree.n_decision_nodes} decision nodes, {tree.n_leaves} leaves, depth {tree.depth}"
+    console.print(f"[bold]{_escape(printable(solution.problem))}[/bold]  {size}\n")
+    _line(console, tree.to_text() + "\n")
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    table.add_row("value", f"{solution.value:.9g}", "exact discounted return of this tree")
+    table.add_row("bound", f"{solution.bound:.9g}", _meaning_of_bound(solution))
+    table.add_row("optimal", f"{solution.optimal_return:.9g}", "best policy of any form")
+    table.add_row("random", f"{solution.random_return:.9g}", "every action equally likely")
+    table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
+    console.print(table)
+    console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {solution.seconds:.2f} s)[/dim]")
+
+
+def _meaning_of_bound(solution: "Solution") -> str:
+    limits = []
+    if solution.max_depth is not None:
+        limits.append(f"depth ≤ {solution.max_depth}")
+    if solution.max_leaf_nodes is not None:
+        limits.append(f"at most {solution.max_leaf_nodes} leaves")
+    return f"no tree of {' and '.join(limits)} returns more" if limits else "no tree of any size returns more"
+
+
+def _verdict(solution: "Solution") -> str:
+    if solution.proven:
+        within = "" if solution.gap == 0 else f" within a gap of {solution.gap:.2g}"
+        return f"[bold green]proven optimal[/bold green]{within}"
+    return f"[bold yellow]not proven[/bold yellow], gap {solution.gap:.2%}"
+
+
+def _load(problem: str, settings: list[str] | None, discount: float | None) -> "MDP":
+    """The MDP that a PROBLEM argument names."""
+    from dataclasses import replace
+
+    from omdt.environments import make, parse_parameters, registered
+
+    if problem in registered() or not (os.sep in problem or Path(problem).suffix or Path(problem).exists()):
+        mdp = make(problem, **parse_parameters(problem, settings or []))
+    else:
+        from omdt.formats import read
+
+        if settings:
+            raise InputError(f"--set {settings[0]}: {problem} is a file and has no parameters")
+        mdp = read(problem)
+    return mdp if discount is None else replace(mdp, discount=discount)
+
+
+def _facts(mdp: "MDP") -> dict[str, Any]:
+    from omdt import planning
+
+    optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
+    random = planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp)))
+    return {
+        "problem": mdp.name,
+        "states": mdp.n_states,
+        "actions": mdp.n_actions,
+        "features": mdp.n_features,
+        "discount": mdp.discount,
+        "optimal_return": optimal.value,
+        "random_return": random.value,
+    }
+
+
+def _details(mdp: "MDP") -> dict[str, Any]:
+    import numpy as np
+
+    from omdt import planning
+    from omdt.splits import Splits
+
+    return {
+        "worst_return": planning.expected_return(mdp, planning.worst_values(mdp)).value,
+        "terminal_states": int(mdp.terminal.sum()),
+        "distinct_observations": len(np.unique(mdp.features, axis=0)),
+        "transitions": int(mdp.transitions.nnz),
+        "memory_bytes": mdp.nbytes,
+        "candidate_splits": len(Splits.of(mdp)),
+        "feature_names": list(mdp.feature_names),
+        "action_names": list(mdp.action_names),
+    }
+
+
+def _some(names: tuple[str, ...], most: int = 10) -> str:
+    from omdt.tree import printable
+
+    shown = ", ".join(_escape(printable(name)) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, … ({len(names) - most} more)"
+
+
+def _console(stderr: bool = False) -> "Console":
+    """A console that colours a terminal and neither colours nor folds in a pipe."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else 10_000)
+
+
+def _line(console: "Console", text: str) -> None:
+    """Print text as it is, whatever brackets or long lines it has."""
+    console.print(text, markup=False, soft_wrap=True)
+
+
+def _escape(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def main() -> None:
+    """Run the command line; bad input ends with status 2 and a message, an interrupt with 130."""
+    try:
+        app()
+    except (InputError, MissingExtraError) as error:
+        typer.echo(f"omdt: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of our output has left; there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,37 @@
+"""What all tests share: the marker for optional dependencies, and the report on what was left out because of it."""
+
+import os
+from importlib.util import find_spec
+
+import pytest
+
+ALL_EXTRAS = os.environ.get("OMDT_ALL_EXTRAS") == "1"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(module): the test needs an optional dependency")
+    config.addinivalue_line("markers", "slow: takes minutes; run by `make test-slow`, left out of `make test`")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("needs"):
+        module = marker.args[0]
+        if find_spec(module) is None:
+            reason = f"{module} is not installed"
+            if ALL_EXTRAS:
+                pytest.fail(f"{reason}, and OMDT_ALL_EXTRAS=1 says that every extra is")
+            pytest.skip(reason)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    if not skipped:
+        return
+    terminalreporter.section("left out")
+    reasons: dict[str, list[str]] = {}
+    for report in skipped:
+        reasons.setdefault(report.longrepr[2].removeprefix("Skipped: "), []).append(report.nodeid)
+    for reason, tests in reasons.items():
+        terminalreporter.write_line(f"{len(tests)} tests because {reason} (pip install 'omdt[all]'):")
+        for test in tests:
+            terminalreporter.write_line(f"    {test}")
