@@ -1,0 +1,1 @@
+"""The dedicated search for the best tree."""

@@ -1,0 +1,194 @@
+"""Evaluation: the return of many policies that differ in few states, as fast as the shape of the MDP allows.
+
+Around a base policy π with value V, occupancy x and N = (I − γ P_π)⁻¹, a policy that plays other actions in a set C of
+states has the return
+
+    J' = J + x_C · (I − γ (P' − P_π)_C N_{·C})⁻¹ A_C,        A_C = advantage of the new actions under π,
+
+a system of the size of C (Woodbury). Three engines share one interface:
+
+- `Acyclic`: no state can be visited twice but by staying in it; one pass in topological order is exact.
+- `Dense`: few states; N is kept, and changes are low-rank updates.
+- `Sparse`: many states; every policy is evaluated by `planning`.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numba import njit
+
+from omdt import planning
+from omdt.mdp import MDP, Floats, Ints
+
+DENSE_STATES = 1200
+DENSE_ENTRIES = 50_000_000
+
+
+class Engine(Protocol):
+    """Evaluates policies [S]; `advantages` and `occupancies` belong to the policy last rebased to."""
+
+    value: float
+    advantages: Floats
+    occupancies: Floats
+
+    def rebase(self, policy: Ints) -> None:
+        """Make this the base policy."""
+
+    def evaluate(self, policy: Ints) -> float:
+        """The return of a policy."""
+
+
+def engine(mdp: MDP) -> Engine:
+    """The engine that fits the MDP."""
+    order = topological_order(mdp)
+    if order is not None:
+        return Acyclic(mdp, order)
+    if mdp.n_states <= DENSE_STATES and mdp.n_states * mdp.rewards.size <= DENSE_ENTRIES:
+        return Dense(mdp)
+    return Sparse(mdp)
+
+
+def topological_order(mdp: MDP) -> Ints | None:
+    """[S] states with every successor, other than the state itself, after it; None when there is none."""
+    order = _sorted(mdp.transitions.indptr[:: mdp.n_actions].copy(), mdp.transitions.indices)
+    return order if len(order) == mdp.n_states else None
+
+
+@njit(cache=True)
+def _sorted(indptr, indices):  # type: ignore[no-untyped-def]
+    """The states that can be sorted so; fewer than all when there is a cycle."""
+    S = len(indptr) - 1
+    incoming = np.zeros(S, dtype=np.int64)
+    for s in range(S):
+        for k in range(indptr[s], indptr[s + 1]):
+            if indices[k] != s:
+                incoming[indices[k]] += 1
+    order = np.empty(S, dtype=np.int64)
+    count = 0
+    for s in range(S):
+        if incoming[s] == 0:
+            order[count] = s
+            count += 1
+    done = 0
+    while done < count:
+        s = order[done]
+        done += 1
+        for k in range(indptr[s], indptr[s + 1]):
+            t = indices[k]
+            if t != s:
+                incoming[t] -= 1
+                if incoming[t] == 0:
+                    order[count] = t
+                    count += 1
+    return order[:count]
+
+
+class Acyclic:
+    """One pass over the states in topological order."""
+
+    def __init__(self, mdp: MDP, order: Ints) -> None:
+        self.mdp, self.order = mdp, order
+        P = mdp.transitions
+        self.arrays = (P.indptr, P.indices, P.data, mdp.rewards, mdp.discount, order)
+
+    def rebase(self, policy: Ints) -> None:
+        """Make this the base policy."""
+        values = _backward(*self.arrays, policy)
+        self.value = float(self.mdp.initial @ values)
+        self.occupancies = _forward(*self.arrays, policy, self.mdp.initial)
+        self.advantages = _advantages(self.mdp, values)
+
+    def evaluate(self, policy: Ints) -> float:
+        """The return of a policy."""
+        return float(self.mdp.initial @ _backward(*self.arrays, policy))
+
+
+@njit(cache=True)
+def _backward(indptr, indices, data, rewards, discount, order, policy):  # type: ignore[no-untyped-def]
+    S, A = rewards.shape
+    values = np.zeros(S)
+    for i in range(S - 1, -1, -1):
+        s = order[i]
+        ahead, stay = 0.0, 0.0
+        row = s * A + policy[s]
+        for k in range(indptr[row], indptr[row + 1]):
+            if indices[k] == s:
+                stay += data[k]
+            else:
+                ahead += data[k] * values[indices[k]]
+        values[s] = (rewards[s, policy[s]] + discount * ahead) / (1 - discount * stay)
+    return values
+
+
+@njit(cache=True)
+def _forward(indptr, indices, data, rewards, discount, order, policy, initial):  # type: ignore[no-untyped-def]
+    S, A = rewards.shape
+    visits = initial.copy()
+    for i in range(S):
+        s = order[i]
+        row = s * A + policy[s]
+        stay = 0.0
+        for k in range(indptr[row], indptr[row + 1]):
+            if indices[k] == s:
+                stay += data[k]
+        visits[s] /= 1 - discount * stay
+        for k in range(indptr[row], indptr[row + 1]):
+            if indices[k] != s:
+                visits[indices[k]] += discount * data[k] * visits[s]
+    return visits
+
+
+class Dense:
+    """Low-rank updates of a dense inverse."""
+
+    def __init__(self, mdp: MDP) -> None:
+        self.mdp = mdp
+        self.P = mdp.discount * mdp.transitions.toarray()
+        self.states = np.arange(mdp.n_states)
+
+    def rebase(self, policy: Ints) -> None:
+        """Make this the base policy."""
+        self.policy = policy.copy()
+        self.rows = self.states * self.mdp.n_actions + policy
+        self.inverse = np.linalg.inv(np.eye(self.mdp.n_states) - self.P[self.rows])
+        values = self.inverse @ self.mdp.rewards[self.states, policy]
+        self.value = float(self.mdp.initial @ values)
+        self.occupancies = self.mdp.initial @ self.inverse
+        self.advantages = _advantages(self.mdp, values)
+
+    def evaluate(self, policy: Ints) -> float:
+        """The return of a policy."""
+        changed = np.flatnonzero(policy != self.policy)
+        if 2 * len(changed) > self.mdp.n_states:
+            rows = self.states * self.mdp.n_actions + policy
+            system = np.eye(self.mdp.n_states) - self.P[rows]
+            return float(self.mdp.initial @ np.linalg.solve(system, self.mdp.rewards[self.states, policy]))
+        rows = changed * self.mdp.n_actions + policy[changed]
+        difference = self.P[rows] - self.P[self.rows[changed]]
+        system = np.eye(len(changed)) - difference @ self.inverse[:, changed]
+        gain = np.linalg.solve(system, self.advantages[changed, policy[changed]])
+        return self.value + float(self.occupancies[changed] @ gain)
+
+
+class Sparse:
+    """Every policy by itself."""
+
+    def __init__(self, mdp: MDP) -> None:
+        self.mdp = mdp
+
+    def rebase(self, policy: Ints) -> None:
+        """Make this the base policy."""
+        values = planning.policy_values(self.mdp, policy)
+        self.value = planning.expected_return(self.mdp, values).value
+        self.occupancies = planning.occupancies(self.mdp, policy).value
+        self.advantages = _advantages(self.mdp, values.value)
+
+    def evaluate(self, policy: Ints) -> float:
+        """The return of a policy."""
+        return planning.expected_return(self.mdp, planning.policy_values(self.mdp, policy)).value
+
+
+def _advantages(mdp: MDP, values: Floats) -> Floats:
+    """[S, A] how much better each action is than following the policy whose values are given."""
+    q = mdp.rewards + mdp.discount * (mdp.transitions @ values).reshape(mdp.rewards.shape)
+    return np.asarray(q - values[:, None], dtype=np.float64)
