@@ -1,0 +1,52 @@
+# Every target creates .venv when it is missing; only Python 3.11+ and make are needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help install demo test lint types format bench docs clean
+
+help:
+	@echo "make demo     solve a real problem and show the tree with its proof"
+	@echo "make test     run the tests"
+	@echo "make lint     check style"
+	@echo "make types    check types"
+	@echo "make format   put the code into the project's style"
+	@echo "make bench    print build, planning and simulation times"
+	@echo "make docs     build the documentation site into site/"
+	@echo "make clean    remove what the other targets made"
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "omdt needs Python 3.11 or newer; call make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev,docs]'
+	@touch $@
+
+demo: install
+	$(BIN)/omdt solve blackjack
+
+test: install
+	$(BIN)/python -m pytest -n 2
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+format: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: install
+	$(BIN)/python benchmarks/foundation.py
+
+docs: install
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,104 @@
+"""The method milp: the mixed-integer program, started from a good tree and solved by one of several solvers."""
+
+import math
+from importlib import import_module
+from typing import cast
+
+from omdt import planning
+from omdt.errors import InputError
+from omdt.mdp import MDP
+from omdt.methods.milp.backend import Backend, Record
+from omdt.methods.milp.formulation import FORMS, encode, formulate
+from omdt.methods.milp.tolerance import leak
+from omdt.methods.search.local import local_search
+from omdt.solution import Claim, Limits, Stop, Watch
+from omdt.splits import Splits
+from omdt.tree import TreePolicy
+
+BACKENDS = ("highs", "scip", "gurobi")
+
+OCCUPANCY_SECONDS = 10.0
+"""Most time for the bounds M_sq, and at most a tenth of what remains."""
+
+
+def solve_milp(
+    mdp: MDP,
+    splits: Splits,
+    limits: Limits,
+    watch: Watch,
+    *,
+    backend: str = "highs",
+    form: str = "strong",
+    start_seconds: float = 1.0,
+) -> Claim:
+    """The best tree within the size limit, by mixed-integer programming.
+
+    The solver is asked for half of the gap, the other half is for its tolerances. A stop at the gap counts as complete;
+    what it proves is the bound and no more.
+
+    Args:
+        mdp: the problem.
+        splits: the questions a tree may ask.
+        limits: a limit on the size is required.
+        watch: the clock and the record of progress.
+        backend: `highs`, `scip` (on one core, whatever the limits say) or `gurobi`.
+        form: `strong`, or `paper` for the program as printed.
+        start_seconds: how long to look for a start tree.
+    """
+    _check(limits, backend, form)
+    solver = cast(Backend, import_module(f"omdt.methods.milp.{backend}"))
+    optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
+    tree, value = _best_leaf(mdp, splits)
+    watch.report(value, optimal.upper)
+    try:
+        seconds = min(start_seconds, watch.remaining / 2)
+        tree = local_search(mdp, splits, limits, seconds=seconds, seed=limits.seed)
+        start = planning.tree_return(mdp, tree, splits.observations)
+        watch.report(start.value, optimal.upper)
+        if optimal.upper - start.value <= limits.gap * abs(start.value) or optimal.value <= start.upper:
+            return Claim(tree, optimal.upper, Stop.COMPLETE)
+        model = formulate(
+            mdp,
+            splits,
+            max_depth=limits.max_depth,
+            max_leaf_nodes=limits.max_leaf_nodes,
+            form=form,
+            start_value=start.lower,
+            occupancy_seconds=min(OCCUPANCY_SECONDS, watch.remaining / 10),
+            tuning=solver.TUNING,
+        )
+    except KeyboardInterrupt:
+        return Claim(tree, optimal.upper, Stop.INTERRUPTED)
+    record = Record(model, tree, optimal.upper, watch, solver.DUAL_TOLERANCE)
+    return _claim(solver, limits, record)
+
+
+def _claim(solver: Backend, limits: Limits, record: Record) -> Claim:
+    stop = Stop.INTERRUPTED
+    try:
+        answer = solver.run(record.model, encode(record.model, record.tree), limits, record)
+        stop = answer.stop
+        if math.isfinite(answer.bound):
+            record.bounded(answer.bound)
+        if answer.vector is not None:
+            record.found(answer.vector)
+    except KeyboardInterrupt:
+        pass
+    bound = min(record.bound + leak(record.model, record.tree), record.limit)
+    return Claim(record.tree, max(bound, record.value), stop)
+
+
+def _best_leaf(mdp: MDP, splits: Splits) -> tuple[TreePolicy, float]:
+    leaves = [TreePolicy.leaf(a, splits.feature_names, mdp.action_names) for a in range(mdp.n_actions)]
+    values = [planning.evaluate(mdp, leaf, splits.observations) for leaf in leaves]
+    best = max(range(len(leaves)), key=values.__getitem__)
+    return leaves[best], values[best]
+
+
+def _check(limits: Limits, backend: str, form: str) -> None:
+    if not limits.limits_size:
+        raise InputError("the method milp needs a size limit: a depth, a number of leaves, or both")
+    if backend not in BACKENDS:
+        raise InputError(f"there is no back-end {backend!r}; there are {', '.join(BACKENDS)}")
+    if form not in FORMS:
+        raise InputError(f"there is no form {form!r} of the program; there are {' and '.join(FORMS)}")

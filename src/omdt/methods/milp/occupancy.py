@@ -1,0 +1,104 @@
+"""Upper bounds M_sq on how often a state-action pair can occur while little enough is lost.
+
+For every pair j = (s, q) the bound is the value of the linear program
+
+    max  x_j    subject to   flow rows,   Σ g x ≤ B,   x ≥ 0,
+
+with g the advantage lost per occurrence and B the budget. Only the objective changes from pair to pair, so every
+program starts from the basis of the last one.
+
+What the solver answers is not taken on trust. For *any* multipliers W (flow) and λ ≥ 0 (budget), every feasible x has
+
+    x_j ≤ p0·W + λ B + δ / (1 − γ),   δ = max over pairs of  1[pair = j] − (W(s) − γ P W) − λ g,  at least 0,
+
+because all occurrences together are 1/(1 − γ). The bound is computed from the multipliers by this formula, and the
+solver's tolerances can make it loose but not false. Where there is no time for a program, x_j ≤ min(1/(1 − γ), B / g_j).
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from omdt.errors import require
+from omdt.mdp import MDP, Bools, Floats, Ints
+
+SMALLEST = 1e-6
+"""Bounds are not pushed below this fraction of 1/(1 − γ); smaller ones help no solver and blur its arithmetic."""
+
+
+def occupancy_bounds(
+    mdp: MDP, state: Ints, action: Ints, lost: Floats, budget: float, *, wanted: Bools, seconds: float
+) -> Floats:
+    """[X] the most that each pair can occur under the budget.
+
+    Args:
+        mdp: the problem.
+        state: [X] state of each pair.
+        action: [X] action of each pair.
+        lost: [X] advantage g lost with each occurrence.
+        budget: B, the advantage that may be lost in total.
+        wanted: [X] pairs to spend time on; others get a simple bound.
+        seconds: time to spend.
+    """
+    total = 1 / (1 - mdp.discount)
+    # One part in a billion makes up for the rounding of g and of the quotient.
+    simple = np.divide(budget, lost, out=np.full(len(lost), total), where=lost > budget / total) * (1 + 1e-9)
+    most = np.clip(simple, SMALLEST * total, total)
+    pairs = np.flatnonzero(wanted & (most > SMALLEST * total))
+    if seconds > 0 and len(pairs):
+        deadline = time.perf_counter() + seconds
+        for pair, bound in _linear_programs(mdp, state, action, lost, budget, pairs, deadline):
+            most[pair] = max(min(most[pair], bound), SMALLEST * total)
+    return most
+
+
+def flow_matrix(mdp: MDP, state: Ints, action: Ints) -> sparse.csr_array:
+    """[S, X] what each pair takes out of its own state less what it brings into others."""
+    pairs = np.arange(len(state))
+    out = sparse.csr_array((np.ones(len(state)), (state, pairs)), shape=(mdp.n_states, len(state)))
+    return sparse.csr_array(out - mdp.discount * mdp.transitions[state * mdp.n_actions + action].T)
+
+
+def _linear_programs(
+    mdp: MDP, state: Ints, action: Ints, lost: Floats, budget: float, pairs: Ints, deadline: float
+) -> Any:
+    """Yield pairs with their bounds until the deadline."""
+    require("highspy", "highs", "bounding occupancies in the strong form")
+    import highspy
+
+    S, X = mdp.n_states, len(state)
+    flow = flow_matrix(mdp, state, action)
+    rows = sparse.csc_array(sparse.vstack([flow, sparse.csr_array(lost[None, :] / budget)]))
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = X, S + 1
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = np.zeros(X), np.zeros(X), np.full(X, highspy.kHighsInf)
+    lp.row_lower_ = np.append(mdp.initial, -highspy.kHighsInf)
+    lp.row_upper_ = np.append(mdp.initial, 1.0)
+    lp.sense_ = highspy.ObjSense.kMaximize
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows.indptr, rows.indices, rows.data
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("presolve", "off")
+    solver.setOptionValue("simplex_strategy", 4)  # primal: the last basis stays feasible when the objective changes
+    solver.passModel(lp)
+    columns = sparse.csr_array(flow.T)
+    for pair in pairs:
+        remaining = deadline - time.perf_counter()
+        if remaining <= 0:
+            return
+        solver.setOptionValue("time_limit", solver.getRunTime() + remaining)
+        solver.changeColCost(int(pair), 1.0)
+        solver.run()
+        solution = solver.getSolution()
+        if solution.dual_valid:
+            dual = np.array(solution.row_dual)
+            W, multiplier = dual[:S], max(dual[S], 0.0)
+            surplus = -(columns @ W) - multiplier * lost / budget
+            surplus[pair] += 1.0
+            rounding = 1e-12 * (np.abs(W).max() + multiplier + 1.0)
+            excess = (max(0.0, surplus.max()) + rounding) / (1 - mdp.discount)
+            yield pair, float(mdp.initial @ W) + multiplier + excess
+        solver.changeColCost(int(pair), 0.0)
