@@ -140,16 +140,15 @@ def solve(
     if as_json:
         sys.stdout.write(solution.to_json())
     else:
-        _show(solution)
+        show(solution, _console())
 
 
-def _show(solution: "Solution") -> None:
+def show(solution: "Solution", console: "Console") -> None:
     """Print a solution for people."""
     from rich.table import Table
 
     from omdt.tree import printable
 
-    console = _console()
     tree = solution.tree
     size = f"{tree.n_decision_nodes} decision nodes, {tree.n_leaves} leaves, depth {tree.depth}"
     console.print(f"[bold]{_escape(printable(solution.problem))}[/bold]  {size}\n")

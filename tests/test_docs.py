@@ -1,0 +1,42 @@
+"""Every Python example in the README and the documentation runs."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = [
+    pytest.param(code, id=f"{page.name}-{i}")
+    for page in PAGES
+    for i, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S))
+]
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 7
+
+
+@pytest.mark.needs("gymnasium")
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_example_runs(code: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_commands_of_the_readme_work(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = [line.split("#")[0].split() for line in readme.splitlines() if line.startswith("    omdt ")]
+    assert len(commands) >= 6
+    omdt = shutil.which("omdt", path=str(Path(sys.executable).parent))
+    assert omdt is not None
+    for command in commands:
+        done = subprocess.run([omdt, *command[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (command, done.stderr)
+        assert done.stdout, command
