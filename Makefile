@@ -1,6 +1,7 @@
 # Every target creates .venv when it is missing; only Python 3.11+ and make are needed.
 
 PYTHON ?= python3
+# Two test processes with two threads each would wait for one another on two cores, hence OPENBLAS_NUM_THREADS=1 below.
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -29,7 +30,7 @@ demo: install
 	$(BIN)/omdt solve blackjack
 
 test: install
-	$(BIN)/python -m pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 lint: install
 	$(BIN)/ruff check .

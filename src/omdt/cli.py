@@ -1,5 +1,6 @@
 """The command line: parse, call, print. Results go to standard output, everything else to standard error."""
 
+import io
 import json
 import os
 import sys
@@ -25,7 +26,12 @@ app = typer.Typer(
 )
 
 Problem = Annotated[
-    str, typer.Argument(help="A registered environment (see `omdt envs`) or a file (model.npz).", show_default=False)
+    str,
+    typer.Argument(
+        metavar="PROBLEM",
+        help="A registered environment (see `omdt envs`) or a file (model.npz).",
+        show_default=False,
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -133,7 +139,7 @@ def solve(
         check_writable(output)
     mdp = _load(problem, settings, discount)
     messages = _console(stderr=True)
-    with messages.status(f"solving {problem}"):
+    with messages.status(f"solving {_escape(problem)}"):
         solution = run(mdp, max_depth=depth, max_leaf_nodes=leaves, method=method, gap=gap)
     if output is not None:
         solution.save(output)
@@ -188,7 +194,7 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
 
     from omdt.environments import make, parse_parameters, registered
 
-    if problem in registered() or not (os.sep in problem or Path(problem).suffix or Path(problem).exists()):
+    if problem in registered() or not (os.sep in problem or Path(problem).suffix or os.path.exists(problem)):
         mdp = make(problem, **parse_parameters(problem, settings or []))
     else:
         from omdt.formats import read
@@ -245,7 +251,7 @@ def _console(stderr: bool = False) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else 10_000)
+    return Console(stderr=stderr, highlight=False, emoji=False, width=None if stream.isatty() else 10_000)
 
 
 def _line(console: "Console", text: str) -> None:
@@ -261,6 +267,9 @@ def _escape(text: str) -> str:
 
 def main() -> None:
     """Run the command line; bad input ends with status 2 and a message, an interrupt with 130."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except (InputError, MissingExtraError) as error:

@@ -11,10 +11,15 @@ from omdt.errors import InputError
 def check_writable(path: Path) -> None:
     """Raise before long work starts if its result could not be written to `path`."""
     folder = path.parent
-    if not folder.is_dir():
-        raise InputError(f"cannot write {path}: there is no directory {folder}")
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a directory")
+    try:
+        if not folder.is_dir():
+            raise InputError(f"cannot write {path}: there is no directory {folder}")
+        if path.is_dir():
+            raise InputError(f"cannot write {path}: it is a directory")
+        if path.exists() and not path.is_file():
+            raise InputError(f"cannot write {path}: it is not a regular file")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
     if not os.access(folder, os.W_OK):
         raise InputError(f"cannot write {path}: the directory {folder} is not writable")
 
@@ -22,7 +27,7 @@ def check_writable(path: Path) -> None:
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file through `write` so that `path` holds either its old content or all of the new."""
     check_writable(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".omdt.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as stream:
             write(stream)

@@ -285,6 +285,10 @@ class MDP:
         if (bad := _first((s < 0) | (s >= S) | (a < 0))) is not None:
             raise InputError(f"pair {bad[0]} names state {s[bad]}, action {a[bad]}; there are {S} states")
         A = int(a.max()) + 1
+        if S * A > L:
+            given = set(zip(s.tolist(), a.tolist(), strict=True))
+            state, action = next(divmod(row, A) for row in range(S * A) if divmod(row, A) not in given)
+            raise InputError(f"the pair of state {state} and action {action} is missing; give each pair once")
         rows = s * A + a
         counts = np.bincount(rows, minlength=S * A)
         if (bad := _first(counts != 1)) is not None:
@@ -315,7 +319,7 @@ class MDP:
         """
         tuples = list(transitions)
         for i, entry in enumerate(tuples):
-            if len(entry) != 5:
+            if not isinstance(entry, Sequence) or len(entry) != 5:
                 raise InputError(f"transition {i} is {entry!r}; expected (state, action, next, probability, reward)")
         if not tuples:
             raise InputError("the MDP has no states: the list of transitions is empty")
@@ -348,14 +352,14 @@ class MDP:
             raise InputError(
                 f"probabilities of state {states[s]!r}, action {actions[a]!r} sum to {totals[bad]:.12g}, not to 1"
             )
-        earned = np.bincount(rows, weights=np.where(p > 0, p * R, 0.0), minlength=S * A) / totals
+        earned = np.bincount(rows, weights=p * np.where(p > 0, R, 0.0), minlength=S * A) / totals
 
         given = initial if isinstance(initial, Mapping) else {initial: 1.0}
         p0 = np.zeros(S)
         for state, probability in given.items():
             if state not in state_index:
                 raise InputError(f"initial state {state!r} has no transitions")
-            p0[state_index[state]] = probability
+            p0[state_index[state]] = _numbers(probability, f"initial probability of state {state!r}")
         observations = states if features is None else [features(state) for state in states]
         try:
             X = np.array([np.atleast_1d(np.asarray(x, dtype=np.float64)) for x in observations])
@@ -372,6 +376,8 @@ class MDP:
 def _numbers(values: Any, what: str) -> Floats:
     """A fresh C-ordered float64 array."""
     try:
+        if np.iscomplexobj(np.asarray(values)):
+            raise TypeError("they are complex")
         return np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise InputError(f"{what} must be an array of numbers: {error}") from None
@@ -404,6 +410,8 @@ def _names(names: Sequence[str], count: int, what: str) -> tuple[str, ...]:
     for i, name in enumerate(given):
         if not isinstance(name, str) or not name:
             raise InputError(f"the name of {what} {i} is {name!r}; names must be non-empty strings")
+        if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
+            raise InputError(f"the name of {what} {i} is {name!r}; names must be text without NUL characters")
         if given.index(name) < i:
             raise InputError(f"{what}s {given.index(name)} and {i} have the same name {name!r}; names must be distinct")
     return tuple(str(name) for name in given)
@@ -412,6 +420,8 @@ def _names(names: Sequence[str], count: int, what: str) -> tuple[str, ...]:
 def _csr(matrix: Any, shape: tuple[int, int] | None = None, what: str = "transitions") -> sparse.csr_array:
     """A fresh CSR matrix of float64 with every stored entry checked for its place."""
     if sparse.issparse(matrix):
+        if matrix.dtype.kind not in "biuf":
+            raise InputError(f"{what} must be a matrix of real numbers, not of type {matrix.dtype}")
         result = sparse.csr_array(matrix, dtype=np.float64, copy=True)
     else:
         dense = _numbers(matrix, what)
@@ -487,7 +497,7 @@ def _is_matrix_list(rewards: Any) -> bool:
         return False
     if isinstance(rewards, np.ndarray):
         return rewards.ndim == 3
-    return all(sparse.issparse(matrix) or np.ndim(matrix) == 2 for matrix in rewards)
+    return np.iterable(rewards) and all(sparse.issparse(matrix) or np.ndim(matrix) == 2 for matrix in rewards)
 
 
 def _expected_rewards(transitions: sparse.csr_array, rewards: Any, S: int, A: int) -> Floats:
@@ -508,5 +518,5 @@ def _expected_rewards(transitions: sparse.csr_array, rewards: Any, S: int, A: in
     p = np.where(possible.data > 0, possible.data, 0.0)
     earned = np.asarray(rewards[rows, columns]).ravel()
     total = np.bincount(rows, weights=p, minlength=S * A)
-    expected = np.bincount(rows, weights=np.where(p > 0, p * earned, 0.0), minlength=S * A)
+    expected = np.bincount(rows, weights=p * np.where(p > 0, earned, 0.0), minlength=S * A)
     return np.asarray(expected / np.where(total > 0, total, 1.0), dtype=np.float64).reshape(S, A)

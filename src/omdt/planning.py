@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, bicgstab
 
+from omdt.errors import InputError
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.tree import TreePolicy
 
@@ -45,7 +46,7 @@ DENSE_STATES = 1000
 MAX_IMPROVEMENTS = 10_000
 """Policies tried at most; what is returned then is still certified, with a wider error."""
 
-TIE = 1e-9
+TIE = 1e-13
 """Actions whose Q-values differ by less, relative to the largest absolute Q-value, count as equally good."""
 
 _UNDERFLOW = 2.0**-1000
@@ -89,13 +90,14 @@ def worst_values(mdp: MDP) -> Certified[Floats]:
 def q_values(mdp: MDP, values: Certified[Floats]) -> Certified[Floats]:
     """[S, A] value of taking each action once and earning `values` from the next state on."""
     q = mdp.rewards + mdp.discount * _product(mdp.transitions, values.value).reshape(mdp.rewards.shape)
-    return Certified(q, values.error * (1 + _row_excess(mdp.transitions)) + _rounding(mdp.rewards, values.value))
+    rounding = _rounding(float(np.abs(mdp.rewards).max()), float(np.abs(values.value).max()))
+    return Certified(q, values.error * (1 + _row_excess(mdp.transitions)) + rounding)
 
 
 def greedy(q: Certified[Floats]) -> Ints:
     """[S] the best action in each state; among equally good ones that of lowest index."""
     best = q.value.max(axis=1, keepdims=True)
-    tie = max(TIE * float(np.abs(q.value).max()), 2 * q.error)
+    tie = max(TIE * float(np.abs(best).max()), 2 * q.error)
     actions: Ints = np.argmax(q.value >= best - tie, axis=1)
     return actions
 
@@ -110,8 +112,9 @@ def policy_values(mdp: MDP, policy: Policy) -> Certified[Floats]:
     P, r = markov_chain(mdp, policy)
     M = mdp.discount * P
     values = _fixpoint(M, r, np.zeros(mdp.n_states), mdp.discount, norm=np.inf)
-    residual = np.abs(r + _product(M, values) - values).max()
-    return Certified(values, _error(mdp, residual + _rounding(r, values, terms=mdp.n_actions)))
+    residual = float(np.abs(r + _product(M, values) - values).max())
+    rounding = _rounding(float(np.abs(r).max()), float(np.abs(values).max()), terms=mdp.n_actions)
+    return Certified(values, _error(mdp, residual + rounding))
 
 
 def occupancies(mdp: MDP, policy: Policy) -> Certified[Floats]:
@@ -151,6 +154,7 @@ def tree_return(mdp: MDP, tree: TreePolicy, observations: Floats | None = None) 
 def markov_chain(mdp: MDP, policy: Policy) -> tuple[sparse.csr_array, Floats]:
     """P_π [S, S] and r_π [S]: the chain that remains when the policy is fixed."""
     S, A = mdp.rewards.shape
+    _check_policy(policy, S, A)
     if policy.ndim == 1:
         states = np.arange(S)
         return mdp.transitions[states * A + policy], mdp.rewards[states, policy]
@@ -158,6 +162,20 @@ def markov_chain(mdp: MDP, policy: Policy) -> tuple[sparse.csr_array, Floats]:
     P = sparse.csr_array(weights @ mdp.transitions)
     P.eliminate_zeros()
     return P, (policy * mdp.rewards).sum(axis=1)
+
+
+def _check_policy(policy: Policy, S: int, A: int) -> None:
+    if policy.shape not in ((S,), (S, A)):
+        raise InputError(f"a policy must have shape [{S}] or [{S}, {A}], one row a state, but has shape {policy.shape}")
+    if policy.ndim == 1:
+        bad = (policy < 0) | (policy >= A)
+        if bad.any():
+            s = int(np.argmax(bad))
+            raise InputError(f"the policy takes action {policy[s]} in state {s}; there are {A} actions")
+    else:
+        bad = ~((policy >= 0).all(axis=1) & (np.abs(policy.sum(axis=1) - 1) <= 1e-9))
+        if bad.any():
+            raise InputError(f"the policy's probabilities in state {int(np.argmax(bad))} are not a distribution")
 
 
 def _best_values(mdp: MDP, rewards: Floats) -> Certified[Floats]:
@@ -175,11 +193,9 @@ def _best_values(mdp: MDP, rewards: Floats) -> Certified[Floats]:
         # A policy that will still be improved need not be evaluated better than its improvement is known.
         accuracy = 0.01 * float(np.abs(best - values).max())
         values = _fixpoint(M, rewards[states, actions], best, mdp.discount, norm=np.inf, accuracy=accuracy)
-        q = rewards + mdp.discount * _product(P, values).reshape(S, A)
-        residual = np.abs(q.max(axis=1) - values).max()
-        rounding = _rounding(rewards, values)
-        error = _error(mdp, residual + rounding)
-        if error <= TARGET * np.abs(values).max() + 4 * _error(mdp, rounding):
+        error = _error(mdp, _bellman_residual(mdp, rewards, values))
+        size = float(np.abs(values).max())
+        if error <= TARGET * size + 4 * _error(mdp, _rounding(size, size)):
             break
     return Certified(values, error)
 
@@ -223,6 +239,18 @@ def _fixpoint(
         x, residual = candidate, remaining
 
 
+def _bellman_residual(mdp: MDP, rewards: Floats, values: Floats) -> float:
+    """Upper bound on ‖T V − V‖∞ that allows for the rounding of every action's Q-value by itself.
+
+    So a huge penalty on an action that nobody takes does not blur the maximum.
+    """
+    q = rewards + mdp.discount * _product(mdp.transitions, values).reshape(rewards.shape)
+    rounding = _rounding(np.abs(rewards), float(np.abs(values).max()))
+    above = (q + rounding).max(axis=1) - values
+    below = values - (q - rounding).max(axis=1)
+    return float(np.maximum(above, below).max())
+
+
 def _error(mdp: MDP, residual: float) -> float:
     """Bound on the distance to the fixpoint that a residual leaves open."""
     contraction = 1 - mdp.discount * (1 + _row_excess(mdp.transitions))
@@ -234,9 +262,12 @@ def _row_excess(P: sparse.csr_array) -> float:
     return 4 * EPSILON * int(np.diff(P.indptr).max())
 
 
-def _rounding(rewards: Floats, values: Floats, terms: int = 0) -> float:
-    """Bound on the rounding error of r + γ P V − V with P V from `_product` and rows of P mixed from `terms` rows."""
-    return (8 + terms) * EPSILON * float(np.abs(rewards).max() + 2 * np.abs(values).max()) + _UNDERFLOW
+def _rounding(reward: T, value: float, terms: int = 0) -> T:
+    """Bound on the rounding error of r + γ P V − V, given |r| and max |V|.
+
+    P V comes from `_product`, and rows of P are mixed from `terms` rows of the MDP.
+    """
+    return (8 + terms) * EPSILON * (reward + 2 * value) + _UNDERFLOW
 
 
 def _product(matrix: sparse.csr_array, x: Floats) -> Floats:

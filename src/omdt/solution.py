@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,9 @@ class Limits:
             value = getattr(self, name)
             if value is None and optional:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
                 raise InputError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+            object.__setattr__(self, name, int(value))
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"time_limit is {self.time_limit!r}; it must be a positive number of seconds")
         if not self.gap >= 0:
@@ -200,7 +202,10 @@ class Solution:
 
     def to_json(self) -> str:
         """One JSON object."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        try:
+            return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        except RecursionError:
+            raise InputError(f"the tree is too deep for JSON: its depth is {self.tree.depth}") from None
 
     def save(self, path: str | Path) -> None:
         """Write the JSON form to a file, whole or not at all."""
@@ -245,7 +250,7 @@ def load(path: str | Path) -> Solution:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a JSON file: {error}") from None
     try:
         return Solution.from_dict(data)
@@ -262,8 +267,15 @@ def _entry(data: dict[str, Any], key: str, *kinds: type) -> Any:
     return value
 
 
+def _float(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def _number(data: dict[str, Any], key: str) -> float:
-    value = float(_entry(data, key, int, float))
+    value = _float(_entry(data, key, int, float))
     if not math.isfinite(value):
         raise InputError(f"{key!r} is {value}; it must be finite")
     return value
@@ -277,7 +289,7 @@ def _names(data: dict[str, Any], key: str) -> list[str]:
 
 
 def _trace_point(point: Any) -> TracePoint:
-    numbers = isinstance(point, list) and all(isinstance(x, int | float) and math.isfinite(x) for x in point)
+    numbers = isinstance(point, list) and all(isinstance(x, int | float) and math.isfinite(_float(x)) for x in point)
     if not numbers or len(point) != 3:
         raise InputError(f"'trace' holds {point!r:.40}; it must hold [seconds, value, bound]")
     return (float(point[0]), float(point[1]), float(point[2]))

@@ -9,6 +9,7 @@ from omdt.mdp import MDP
 from omdt.methods.copy import copy_optimal_policy
 from omdt.solution import Claim, Limits, Solution, Stop, TracePoint, Watch
 from omdt.splits import Splits
+from omdt.tree import TreePolicy
 
 METHODS: dict[str, Callable[..., Claim]] = {
     "copy": copy_optimal_policy,
@@ -54,6 +55,7 @@ def solve(
     if method not in METHODS:
         raise InputError(f"there is no method {method!r}; there are {', '.join(METHODS)}")
     limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads)
+    max_depth, max_leaf_nodes, seed = limits.max_depth, limits.max_leaf_nodes, limits.seed
     splits = Splits.of(mdp) if splits is None else splits
     watch = Watch(time_limit, progress)
     claim = METHODS[method](mdp, splits, limits, watch, **options)
@@ -61,7 +63,8 @@ def solve(
     value = planning.tree_return(mdp, tree, splits.observations)
     optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
     random = planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp)))
-    bound = _checked_bound(claim, value, max(abs(value.value), abs(optimal.value)))
+    _check_size(tree, limits)
+    bound = _checked_bound(claim, value, optimal)
     watch.report(value.value, bound)
     return Solution(
         problem=mdp.name,
@@ -82,14 +85,23 @@ def solve(
     )
 
 
-def _checked_bound(claim: Claim, value: planning.Certified[float], scale: float) -> float:
-    """The claimed bound; when the search space is exhausted it is the value itself."""
-    tolerance = value.error + TOLERANCE * scale
-    if value.value > claim.bound + tolerance:
+def _check_size(tree: TreePolicy, limits: Limits) -> None:
+    if limits.max_depth is not None and tree.depth > limits.max_depth:
+        raise FalseClaimError(f"the method's tree has depth {tree.depth}, but at most {limits.max_depth} was asked for")
+    if limits.max_leaf_nodes is not None and tree.n_leaves > limits.max_leaf_nodes:
+        raise FalseClaimError(
+            f"the method's tree has {tree.n_leaves} leaves, but at most {limits.max_leaf_nodes} were asked for"
+        )
+
+
+def _checked_bound(claim: Claim, value: planning.Certified[float], optimal: planning.Certified[float]) -> float:
+    """The claimed bound, at most the optimum; when the search space is exhausted it is the value itself."""
+    tolerance = 2 * (value.error + optimal.error) + TOLERANCE * max(abs(value.value), abs(optimal.value))
+    if not value.value <= claim.bound + tolerance:
         raise FalseClaimError(
             f"the method claims that no tree returns more than {claim.bound!r}, "
             f"but its own tree returns {value.value!r}"
         )
     if claim.stop is Stop.COMPLETE and claim.bound <= value.value + tolerance:
         return value.value
-    return max(claim.bound, value.value)
+    return max(min(claim.bound, optimal.upper), value.value)

@@ -124,6 +124,8 @@ class TreePolicy:
             value = node["equals" if equality else "threshold"]
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise InputError(f"{path} compares with {value!r:.40}, which is not a number")
+            if isinstance(value, int) and abs(value) > 2**1023:
+                raise InputError(f"{path} compares with {value!r:.40}, which is too large a number")
             index = grown.split(_position(node["feature"], feature_names, "feature", path), value, equality, attach)
             stack.append((node["right"], path + ".right", (index, "right")))
             stack.append((node["left"], path + ".left", (index, "left")))
@@ -201,7 +203,7 @@ class TreePolicy:
         return self.actions(X), state
 
     def pruned(self, observations: ArrayLike) -> Self:
-        """The smallest tree that this one becomes by removing nodes, with the same action on every observation.
+        """The tree without the nodes that do not matter, with the same action on every observation.
 
         A split disappears when one of its sides alone acts right on every observation that reaches it, which includes
         sides that none reaches and sides that act alike. Thresholds move midway between the neighbouring values, and
@@ -225,7 +227,7 @@ class TreePolicy:
         """What a decision node asks, as in `X ≤ 2`; yes leads left."""
         j, k = int(self.feature[node]), float(self.threshold[node])
         if self.equality[node]:
-            return f"{printable(self.feature_names[j])} = {k:.6g}"
+            return f"{printable(self.feature_names[j])} = {int(k) if self.integer[j] and k == int(k) else f'{k:.6g}'}"
         return f"{printable(self.feature_names[j])} ≤ {int(np.floor(k)) if self.integer[j] else f'{k:.6g}'}"
 
     def to_text(self) -> str:
@@ -260,10 +262,11 @@ class TreePolicy:
 
     def _pruned_once(self, X: Floats) -> Self:
         grown = Nodes()
+        wanted = self._actions_from(0, X)
         stack: list[tuple[int, Ints, Attach | None]] = [(0, np.arange(len(X)), None)]
         while stack:
             node, rows, attach = stack.pop()
-            node = self._needed(node, X[rows])
+            node = self._needed(node, X[rows], wanted[rows])
             if self.feature[node] == LEAF:
                 grown.leaf(int(self.action[node]), attach)
                 continue
@@ -274,14 +277,14 @@ class TreePolicy:
             stack.append((int(self.left[node]), rows[~right], (index, "left")))
         return grown.tree(type(self), self.feature_names, self.action_names, self.integer)
 
-    def _needed(self, node: int, X: Floats) -> int:
+    def _needed(self, node: int, X: Floats, wanted: Ints) -> int:
         """The first node at or below this one whose question matters for the rows of X, or the leaf they share."""
         while self.feature[node] != LEAF:
-            wanted = self._actions_from(node, X)
             left, right = int(self.left[node]), int(self.right[node])
-            if np.array_equal(self._actions_from(left, X), wanted):
+            goes_right = self._goes_right(np.full(len(X), node), X)
+            if np.array_equal(self._actions_from(left, X[goes_right]), wanted[goes_right]):
                 node = left
-            elif np.array_equal(self._actions_from(right, X), wanted):
+            elif np.array_equal(self._actions_from(right, X[~goes_right]), wanted[~goes_right]):
                 node = right
             else:
                 break

@@ -5,6 +5,7 @@ Arrays `data, indices, indptr` (CSR of shape [S·A, S], row s·A + a), `rewards`
 """
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -56,18 +57,23 @@ def write_npz(mdp: MDP, path: Path) -> None:
 
 def _arrays(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise InputError(f"{path} is a single array, not an npz archive")
             missing = [name for name in REQUIRED if name not in archive]
             if missing:
                 raise InputError(f"{path} lacks the array {missing[0]!r}; it needs {', '.join(REQUIRED)}")
-            return {name: archive[name] for name in (*REQUIRED, "origin") if name in archive}
+            arrays = {name: archive[name] for name in (*REQUIRED, "origin") if name in archive}
+            for name, array in arrays.items():
+                if not isinstance(array, np.ndarray):
+                    raise InputError(f"{path}: {name} is not an array")
+            return arrays
     except InputError:
         raise
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} is not a readable npz file: {error}") from None
 
 

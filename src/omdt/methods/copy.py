@@ -23,6 +23,8 @@ def copy_optimal_policy(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) 
     """The tree of unlimited size that copies the optimal policy, over thresholds only."""
     if limits.limits_size:
         raise InputError("the method copy makes a tree of the size that copying takes; leave out the size limit")
+    if splits.equality.any() or len(splits.feature_names) > mdp.n_features:
+        raise InputError("the method copy asks for thresholds on features only; leave out categories and predicates")
     values = planning.optimal_values(mdp)
     q = planning.q_values(mdp, values)
     actions = planning.greedy(q)

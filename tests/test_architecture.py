@@ -1,0 +1,94 @@
+"""Imports point one way: from what uses to what is used, never back."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import omdt
+
+ROOT = Path(omdt.__file__).parent
+MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
+
+BASIC = {"errors", "files"}
+FIRST_THREE = {"mdp", "splits", "tree"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "files": {"errors"},
+    "mdp": BASIC,
+    "splits": BASIC | {"mdp"},
+    "tree": BASIC | {"mdp", "splits"},
+    "planning": BASIC | FIRST_THREE,
+    "solution": BASIC | FIRST_THREE | {"planning"},
+    "simulation": BASIC | FIRST_THREE | {"planning"},
+    "methods": BASIC | FIRST_THREE | {"planning", "solution", "simulation", "methods"},
+    "solving": BASIC | FIRST_THREE | {"planning", "solution", "methods"},
+    "environments": BASIC | FIRST_THREE | {"environments"},
+    "formats": BASIC | FIRST_THREE | {"formats"},
+    "export": BASIC | FIRST_THREE | {"export"},
+}
+BEFORE_THE_COMMAND_LINE = {*MAY_IMPORT, "reproduce", "report"}
+MAY_IMPORT["report"] = BEFORE_THE_COMMAND_LINE - {"reproduce"}
+MAY_IMPORT["reproduce"] = BEFORE_THE_COMMAND_LINE
+FREE = {"cli", "__init__"}
+
+
+def room(module: Path) -> str:
+    return module.parts[0].removesuffix(".py")
+
+
+def package_of(module: Path) -> list[str]:
+    return ["omdt", *module.parent.parts]
+
+
+def imported_rooms(source: str, package: list[str]) -> set[str]:
+    """The rooms of omdt that any import statement of a source names, wherever it stands."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            names += [f"{origin}.{alias.name}" for alias in node.names] if origin == "omdt" else [origin]
+    parts = [name.split(".") for name in names]
+    return {omdt._HOME.get(part[1], part[1]) for part in parts if part[0] == "omdt" and len(part) > 1}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_a_module_imports_only_what_stands_before_it(module):
+    if room(module) in FREE:
+        assert len(module.parts) == 1
+        return
+    assert room(module) in MAY_IMPORT, "a new room needs its place in the order"
+    found = imported_rooms((ROOT / module).read_text(encoding="utf-8"), package_of(module))
+    assert found <= MAY_IMPORT[room(module)]
+
+
+def test_the_order_has_no_way_back():
+    for one, allowed in MAY_IMPORT.items():
+        for other in allowed - {one}:
+            assert one not in MAY_IMPORT[other] - {other}
+
+
+def test_every_module_is_read():
+    assert {Path("mdp.py"), Path("planning.py"), Path("methods/copy.py"), Path("formats/npz.py")} <= set(MODULES)
+
+
+@pytest.mark.parametrize(
+    ("source", "rooms"),
+    [
+        ("import omdt.planning", {"planning"}),
+        ("from omdt import planning, MDP", {"planning", "mdp"}),
+        ("from omdt.methods.copy import grow", {"methods"}),
+        ("def f():\n    from omdt.cli import main", {"cli"}),
+        ("if TYPE_CHECKING:\n    from omdt.solving import solve", {"solving"}),
+        ("from . import npz", {"formats"}),
+        ("from .npz import read_npz", {"formats"}),
+        ("from ..planning import evaluate", {"planning"}),
+        ("from .. import planning", {"planning"}),
+        ("import numpy, omdtlike\nfrom json import loads", set()),
+    ],
+)
+def test_every_form_of_import_is_seen(source, rooms):
+    assert imported_rooms(source, ["omdt", "formats"]) == rooms

@@ -1,0 +1,438 @@
+"""The command line prints what it promises where it promises, and ends with the promised status."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import omdt
+from omdt import cli, planning, solving
+from omdt.environments import PAPER
+from omdt.solution import Claim, Stop
+from strategies import BAD_MODELS, environment, good_arrays, mdp_from
+
+REFERENCE = {
+    name: figures
+    for name, figures in json.loads((Path(__file__).parent / "data" / "reference.json").read_text())[
+        "environments"
+    ].items()
+    if name in PAPER
+}
+SCRIPT = Path(sys.executable).with_name("omdt")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line in this process: status, standard output, standard error."""
+    for name in ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["omdt", *map(str, arguments)])
+        status = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def script(*arguments: object, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run the installed command."""
+    clean = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "GITHUB_ACTIONS")}
+    return subprocess.run(
+        [SCRIPT, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        env=clean | environ,
+    )
+
+
+@pytest.fixture
+def model(tmp_path) -> Path:
+    path = tmp_path / "model.npz"
+    omdt.write(mdp_from(good_arrays()), path)
+    return path
+
+
+def test_the_script_solves_and_prints_one_json_object():
+    done = script("solve", "frozenlake_4x4", "--json")
+    assert done.returncode == 0
+    data = json.loads(done.stdout)
+    assert done.stdout.count("\n") == 1
+    assert data["format"] == "omdt-solution-1"
+    assert data["value"] == pytest.approx(REFERENCE["frozenlake_4x4"]["optimal_return"], abs=1e-6)
+    assert data["proven"] is True
+
+
+def test_the_script_writes_plain_text_into_a_pipe():
+    done = script("solve", "frozenlake_4x4")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout + done.stderr
+    assert done.stderr == ""
+    assert "proven optimal" in done.stdout
+
+
+def test_the_script_ends_with_status_2_on_bad_input():
+    done = script("solve", "frozenlake_5x5")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "frozenlake_5x5" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_the_script_survives_a_narrow_output_encoding(encoding):
+    done = subprocess.run(
+        [SCRIPT, "solve", "frozenlake_4x4"],
+        capture_output=True,
+        check=False,
+        env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+    )
+    assert done.returncode == 0
+    assert b"proven optimal" in done.stdout
+    assert b"Traceback" not in done.stderr
+
+
+def test_help_lists_the_commands(run):
+    status, out, _ = run("--help")
+    assert status == 0
+    for command in ("envs", "info", "solve"):
+        assert command in out
+
+
+@pytest.mark.parametrize("command", ["envs", "info", "solve"])
+def test_every_command_has_help(run, command):
+    status, out, _ = run(command, "--help")
+    assert status == 0
+    assert "--json" in out
+
+
+@pytest.mark.parametrize("command", ["info", "solve"])
+def test_help_calls_the_argument_by_its_promised_name(command):
+    assert re.search(rf"omdt {command} \[OPTIONS\] {{?PROBLEM", script(command, "--help").stdout)
+
+
+def test_version(run):
+    assert run("--version") == (0, f"omdt {omdt.__version__}\n", "")
+
+
+def test_envs_as_json_equals_the_reference(run):
+    status, out, _ = run("envs", "--json")
+    rows = {row["problem"]: row for row in json.loads(out)}
+    assert status == 0
+    assert tuple(rows) == PAPER
+    for name, row in rows.items():
+        expected = REFERENCE[name]
+        assert (row["states"], row["actions"], row["features"]) == tuple(
+            expected[key] for key in ("n_states", "n_actions", "n_features")
+        )
+        for key in ("optimal_return", "random_return"):
+            assert row[key] == pytest.approx(expected[key], abs=1e-6)
+
+
+def test_the_table_of_envs_equals_the_reference(run):
+    status, out, _ = run("envs")
+    assert status == 0
+    assert "\x1b" not in out
+    lines = {line.split()[0]: line.split() for line in out.splitlines() if line.strip()}
+    for name, expected in REFERENCE.items():
+        states, actions, features, optimal, random = (float(cell.replace(",", "")) for cell in lines[name][1:])
+        assert (states, actions, features) == (expected["n_states"], expected["n_actions"], expected["n_features"])
+        assert optimal == pytest.approx(expected["optimal_return"], abs=1.5e-6)
+        assert random == pytest.approx(expected["random_return"], abs=1.5e-6)
+
+
+def test_info_tells_sizes_and_returns(run):
+    status, out, err = run("info", "frozenlake_4x4")
+    assert (status, err) == (0, "")
+    assert "\x1b" not in out
+    for part in (
+        "frozenlake_4x4",
+        "16",
+        "Left, Down, Right, Up",
+        "X, Y",
+        "0.542",
+        "candidate splits",
+        "MiB",
+        "What it models",
+    ):
+        assert part.lower() in out.lower()
+
+
+def test_info_as_json(run):
+    mdp = environment("blackjack")
+    status, out, _ = run("info", "blackjack", "--json")
+    data = json.loads(out)
+    assert status == 0
+    assert data["problem"] == "blackjack"
+    assert (data["states"], data["actions"], data["features"]) == (*mdp.rewards.shape, mdp.n_features)
+    assert data["transitions"] == mdp.transitions.nnz
+    assert data["terminal_states"] == int(mdp.terminal.sum())
+    assert data["candidate_splits"] == len(omdt.Splits.of(mdp))
+    assert data["feature_names"] == list(mdp.feature_names)
+    for key in ("optimal_return", "random_return", "worst_return"):
+        assert data[key] == pytest.approx(REFERENCE["blackjack"][key], abs=1e-6)
+
+
+def test_solve_draws_the_tree_with_its_figures(run):
+    status, out, err = run("solve", "xor")
+    solution = omdt.solve(environment("xor"))
+    assert (status, err) == (0, "")
+    assert solution.tree.to_text() in out
+    for figure in (solution.value, solution.optimal_return, solution.random_return):
+        assert f"{figure:.9g}" in out
+    assert "no tree of any size returns more" in out
+    assert "proven optimal" in out
+    assert f"{solution.tree.n_leaves} leaves" in out
+
+
+def test_solve_as_json_equals_the_python_solution(run):
+    status, out, err = run("solve", "xor", "--json", "--gap", "0.01")
+    data = json.loads(out)
+    expected = omdt.solve(environment("xor"), gap=0.01).to_dict()
+    assert (status, err) == (0, "")
+    for key in ("seconds", "trace"):
+        del data[key], expected[key]
+    assert data == expected
+
+
+def test_a_solution_without_proof_ends_with_status_0(run, monkeypatch, model):
+    mdp = mdp_from(good_arrays())
+    tree = omdt.TreePolicy.leaf(0, mdp.feature_names, mdp.action_names)
+    bound = planning.expected_return(mdp, planning.optimal_values(mdp)).upper
+    monkeypatch.setitem(solving.METHODS, "fake", lambda *_: Claim(tree, bound, Stop.TIME))
+    status, out, _ = run("solve", model, "--method", "fake", "--depth", 3, "--leaves", 5)
+    assert status == 0
+    assert "not proven" in out
+    assert "no tree of depth ≤ 3 and at most 5 leaves returns more" in out
+    assert json.loads(run("solve", model, "--method", "fake", "--json")[1])["proven"] is False
+
+
+def test_output_holds_the_same_object(run, tmp_path):
+    path = tmp_path / "policy.json"
+    status, out, _ = run("solve", "xor", "--json", "--output", path)
+    assert status == 0
+    assert path.read_text(encoding="utf-8") == out
+    assert omdt.load(path).problem == "xor"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_output_without_json_still_draws(run, tmp_path):
+    path = tmp_path / "policy.json"
+    status, out, _ = run("solve", "xor", "--output", path)
+    assert status == 0
+    assert "proven optimal" in out
+    assert omdt.load(path).tree.to_text() in out
+
+
+def test_a_file_is_solved_under_its_own_name(run, model):
+    status, out, _ = run("solve", model, "--json")
+    data = json.loads(out)
+    assert status == 0
+    assert data["problem"] == str(model)
+    assert data["value"] == pytest.approx(omdt.solve(mdp_from(good_arrays())).value)
+
+
+def test_the_discount_can_be_overridden(run, model):
+    assert json.loads(run("info", model, "--discount", "0.5", "--json")[1])["discount"] == 0.5
+    assert json.loads(run("solve", model, "--discount", "0.5", "--json")[1])["discount"] == 0.5
+
+
+def test_parameters_reach_the_environment(run):
+    status, out, _ = run("info", "frozenlake", "--set", "size=6", "--set", "seed=3", "--json")
+    assert status == 0
+    expected = omdt.make("frozenlake", size=6, seed=3)
+    assert json.loads(out)["states"] == expected.n_states
+    assert json.loads(out)["transitions"] == expected.transitions.nnz
+
+
+def test_python_and_the_command_line_give_the_same_tree():
+    done = script("solve", "traffic_intersection", "--json")
+    assert json.loads(done.stdout)["tree"] == omdt.solve(environment("traffic_intersection")).tree.to_dict()
+
+
+REFUSED = {
+    "no such environment": (["info", "frozenlake_9x9"], ["frozenlake_9x9", "frozenlake_8x8"]),
+    "no such environment at all": (["solve", "zzz"], ["zzz"]),
+    "unknown parameter": (["info", "xor", "--set", "colour=red"], ["colour", "xor"]),
+    "fixed parameter": (["info", "frozenlake_4x4", "--set", "size=3"], ["size", "frozenlake"]),
+    "bad value": (["info", "frozenlake", "--set", "size=many"], ["size", "many", "whole number"]),
+    "no value": (["info", "frozenlake", "--set", "size"], ["size", "NAME=VALUE"]),
+    "twice the same": (["info", "frozenlake", "--set", "size=4", "--set", "size=5"], ["size", "twice"]),
+    "discount too large": (["solve", "xor", "--discount", "1"], ["discount", "strictly between 0 and 1"]),
+    "discount too small": (["info", "xor", "--discount", "0"], ["discount", "strictly between 0 and 1"]),
+    "discount that is no number": (["info", "xor", "--discount", "nan"], ["discount", "nan"]),
+    "discount that is a word": (["info", "xor", "--discount", "high"], ["--discount", "number"]),
+    "missing file": (["solve", "missing.npz"], ["missing.npz", "No such file"]),
+    "missing file in a folder": (["solve", "some/where"], ["some/where"]),
+    "unknown ending": (["solve", "model.xyz"], ["model.xyz", ".npz"]),
+    "unknown method": (["solve", "xor", "--method", "magic"], ["magic", "copy"]),
+    "depth with copy": (["solve", "xor", "--depth", "2", "--method", "copy"], ["copy", "size limit"]),
+    "leaves with copy": (["solve", "xor", "--leaves", "2", "--method", "copy"], ["copy", "size limit"]),
+    "negative depth": (["solve", "xor", "--depth", "-1"], ["depth", "-1"]),
+    "depth that is a word": (["solve", "xor", "--depth", "deep"], ["--depth", "integer"]),
+    "no leaves": (["solve", "xor", "--leaves", "0"], ["0", "at least 1"]),
+    "negative gap": (["solve", "xor", "--gap", "-1"], ["gap", "-1"]),
+    "gap that is no number": (["solve", "xor", "--gap", "nan"], ["gap", "nan"]),
+    "unknown command": (["solves", "xor"], ["solves"]),
+    "unknown option": (["solve", "xor", "--colour"], ["--colour"]),
+    "no problem": (["solve"], ["Missing argument"]),
+    "endless name": (["info", "n" * 300], ["n" * 40]),
+    "empty name": (["info", ""], [""]),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_bad_input_ends_with_status_2_and_a_message(run, tmp_path, monkeypatch, kind):
+    arguments, fragments = REFUSED[kind]
+    monkeypatch.chdir(tmp_path)
+    output = ["--output", "policy.json", "--json"] if arguments[0] == "solve" else []
+    status, out, err = run(*arguments, *output)
+    assert (status, out) == (2, "")
+    assert "Traceback" not in err
+    assert err.strip()
+    for fragment in fragments:
+        assert fragment in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", BAD_MODELS)
+@pytest.mark.parametrize("command", ["info", "solve"])
+def test_bad_models_end_with_status_2_and_their_message(run, tmp_path, command, kind):
+    changes, fragments = BAD_MODELS[kind]
+    path = tmp_path / "model.npz"
+    np.savez(path, **good_arrays() | changes)
+    status, out, err = run(command, path, "--json")
+    assert (status, out) == (2, "")
+    for fragment in (str(path), *fragments):
+        assert fragment in err
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 cut"])
+def test_files_that_are_no_models_end_with_status_2(run, tmp_path, content):
+    path = tmp_path / "model.npz"
+    path.write_bytes(content)
+    status, out, err = run("solve", path)
+    assert (status, out) == (2, "")
+    assert str(path) in err
+
+
+def test_parameters_of_a_file_are_refused(run, model):
+    status, out, err = run("info", model, "--set", "size=3")
+    assert (status, out) == (2, "")
+    assert "size=3" in err
+    assert str(model) in err
+
+
+@pytest.mark.parametrize("place", ["nowhere/policy.json", "."])
+def test_output_that_cannot_be_written_is_refused_before_the_work(run, tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(solving, "solve", lambda *_, **__: pytest.fail("the work was started"))
+    status, out, err = run("solve", "xor", "--output", place)
+    assert (status, out) == (2, "")
+    assert "cannot write" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_status_2(run, tmp_path, monkeypatch):
+    path = tmp_path / "policy.json"
+    path.write_text("old")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    status, _, err = run("solve", "xor", "--output", path)
+    assert status == 2
+    assert "No space left" in err
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_false_claim_ends_with_status_1(tmp_path):
+    code = (
+        "import sys; from omdt import cli, solving, TreePolicy; from omdt.solution import Claim, Stop\n"
+        "lie = lambda mdp, *_: Claim(TreePolicy.leaf(0, mdp.feature_names, mdp.action_names), -1e9, Stop.COMPLETE)\n"
+        "solving.METHODS['fake'] = lie\n"
+        "sys.argv = ['omdt', 'solve', 'xor', '--method', 'fake', '--json', '--output', 'policy.json']\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no tree returns more than" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_ends_with_status_130(run, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solving, "solve", interrupt)
+    status, out, _ = run("solve", "xor")
+    assert (status, out) == (130, "")
+
+
+def test_a_reader_that_leaves_early_is_no_crash():
+    with subprocess.Popen([SCRIPT, "info", "xor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.wait()
+    assert b"Traceback" not in errors
+
+
+ODD_NAMES = ["[red]x[/red]", "[/bold]", "[[x", "back\\slash\\", ":smile:", "a\x1b[31mb", "two\nlines", "ünïcödé"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize("command", ["info", "solve"])
+def test_odd_names_appear_literally(run, tmp_path, command, name):
+    arrays = good_arrays() | {"feature_names": np.array([name, "y"]), "action_names": np.array([name + "!", "go"])}
+    path = tmp_path / "model.npz"
+    omdt.write(mdp_from(arrays), path)
+    status, out, err = run(command, path)
+    assert status == 0, err
+    assert "\x1b" not in out
+    shown = name.replace("\x1b", r"\x1b").replace("\n", r"\n")
+    assert shown in out
+    assert f"{shown}!" in out
+
+
+@pytest.mark.parametrize("name", ["[red]x[/red]", "[/red]", "[x", ":smile:", "with space"])
+@pytest.mark.parametrize("command", ["info", "solve"])
+def test_odd_file_names_appear_literally(run, tmp_path, monkeypatch, command, name):
+    monkeypatch.chdir(tmp_path)
+    path = Path(name.replace("/", "_") + ".npz") if command == "info" else Path(name + ".npz")
+    path.parent.mkdir(exist_ok=True)
+    omdt.write(mdp_from(good_arrays()), path)
+    status, out, err = run(command, path)
+    assert status == 0, err
+    assert str(path) in out
+
+
+def test_long_names_are_not_folded_in_a_pipe(run, tmp_path):
+    name = "n" * 500
+    arrays = good_arrays() | {"feature_names": np.array([name, "y"]), "action_names": np.array(["a" * 500, "go"])}
+    path = tmp_path / "model.npz"
+    omdt.write(mdp_from(arrays), path)
+    for command in ("info", "solve"):
+        _, out, _ = run(command, path)
+        assert name in out
+        assert "a" * 500 in out
+
+
+def test_numbers_in_text_and_json_agree(run):
+    out = run("info", "tiger_vs_antelope")[1]
+    data = json.loads(run("info", "tiger_vs_antelope", "--json")[1])
+    for key in ("optimal_return", "random_return", "worst_return"):
+        (shown,) = re.findall(rf"{key.replace('_', ' ')}\s+(\S+)", out)
+        assert float(shown) == pytest.approx(data[key], rel=1e-8)
