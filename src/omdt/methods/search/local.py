@@ -89,7 +89,7 @@ class LocalSearch:
         """Search for the given time, or until nothing is left to try."""
         self.deadline = time.perf_counter() + seconds
         for action in range(self.mdp.n_actions):
-            self._consider(action)
+            self.consider(action)
             if self._late():
                 return
         if self.max_depth == 0 or self.max_leaves == 1 or self.sides.shape[1] == 0:
@@ -104,7 +104,8 @@ class LocalSearch:
     def _late(self) -> bool:
         return time.perf_counter() > self.deadline
 
-    def _consider(self, tree: Nested) -> float:
+    def consider(self, tree: Nested) -> float:
+        """Make this the tree around which is searched, and the best one if it is."""
         policy = self.policy(tree)
         self.engine.rebase(policy)
         if self.engine.value > self.value:
@@ -149,7 +150,7 @@ class LocalSearch:
 
     def _climb(self, tree: Nested) -> None:
         """Take the best of the promising neighbours until none is better."""
-        value = self._consider(tree)
+        value = self.consider(tree)
         tolerance = 1e-12 * max(1e-300, abs(value))
         while not self._late():
             candidates = self._neighbours(tree)
@@ -163,7 +164,7 @@ class LocalSearch:
             if best_tree is None:
                 return
             tree = best_tree
-            value = self._consider(tree)
+            value = self.consider(tree)
 
     def places(self, tree: Nested) -> Iterator[Place]:
         """All nodes of a tree, root first."""

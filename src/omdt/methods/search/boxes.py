@@ -1,0 +1,104 @@
+"""Boxes: the sets of states that a leaf must contain, whatever tree is grown below a node.
+
+A leaf that is reached with at most k further questions inside a region b is the set of states of b that give certain
+answers to at most k questions. Which ones is not known, but for every state s in the leaf it contains a set
+
+    B = { t ∈ b : t answers like s to k questions },      each of these answers *tight* at s,
+
+where an answer is tight when no other question separates more states of b from s in the same direction. There are few
+such boxes: on a grid with two features and k = 3 at most four a state.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from omdt.mdp import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """States of a node that is still open.
+
+    Attributes:
+        states: [n] sorted.
+        key: the same as a hashable.
+    """
+
+    states: Ints
+    key: bytes
+
+
+class Regions:
+    """Regions, their useful questions and their boxes, each computed once.
+
+    Attributes:
+        sides: [S, K] answers to all questions.
+        boxes: the states of every box, by its number.
+    """
+
+    def __init__(self, sides: Bools) -> None:
+        self.sides = sides
+        self.boxes: list[Ints] = []
+        self._box_numbers: dict[bytes, int] = {}
+        self._questions: dict[bytes, Ints] = {}
+        self._boxes_of: dict[tuple[bytes, int], Ints] = {}
+
+    def region(self, states: Ints) -> Region:
+        """The region of sorted states."""
+        return Region(states, states.astype(np.int32).tobytes())
+
+    def split(self, region: Region, k: int) -> tuple[Region, Region]:
+        """The two sides of a question within a region."""
+        right = self.sides[region.states, k]
+        return self.region(region.states[~right]), self.region(region.states[right])
+
+    def questions(self, region: Region) -> Ints:
+        """The questions that divide the region, one for each way of dividing it."""
+        if region.key not in self._questions:
+            inside = self.sides[region.states]
+            normal = inside ^ inside[0]
+            divides = np.flatnonzero(normal.any(axis=0))
+            packed = np.packbits(normal[:, divides], axis=0)
+            _, first = np.unique(packed, axis=1, return_index=True)
+            self._questions[region.key] = divides[np.sort(first)]
+        return self._questions[region.key]
+
+    def boxes_of(self, region: Region, k: int) -> Ints:
+        """The numbers of the boxes of a region with at most k further questions."""
+        if (region.key, k) not in self._boxes_of:
+            self._boxes_of[region.key, k] = self._find_boxes(region, k)
+        return self._boxes_of[region.key, k]
+
+    def number_of(self, states: Ints) -> int:
+        """The number of the box of these states."""
+        key = states.astype(np.int32).tobytes()
+        if key not in self._box_numbers:
+            self._box_numbers[key] = len(self.boxes)
+            self.boxes.append(states)
+        return self._box_numbers[key]
+
+    def _find_boxes(self, region: Region, k: int) -> Ints:
+        questions = self.questions(region)
+        if k == 0 or len(questions) == 0:
+            return np.array([self.number_of(region.states)])
+        right = self.sides[np.ix_(region.states, questions)]
+        answers = np.hstack([~right, right]).astype(np.float64)
+        tight = _tight(answers)
+        found: dict[int, None] = {}
+        for pattern in np.unique(tight, axis=0):
+            conditions = np.flatnonzero(pattern)
+            for chosen in combinations(conditions.tolist(), min(k, len(conditions))):
+                inside = np.logical_and.reduce(answers[:, list(chosen)] > 0, axis=1)
+                found[self.number_of(region.states[inside])] = None
+        return np.fromiter(found, dtype=np.int64)
+
+
+def _tight(answers: Floats) -> Bools:
+    """[n, C] whether each of C answers holds and is tight at each state; `answers` [n, C] holds 1 where it holds."""
+    sizes = answers.sum(axis=0)
+    common = answers.T @ answers
+    within = (common == sizes[:, None]) & (sizes[:, None] < sizes[None, :])
+    beaten = answers @ within > 0
+    return (answers > 0) & ~beaten
