@@ -122,8 +122,12 @@ def solve(
         int | None, typer.Option(metavar="D", help="At most D questions on any path.", show_default=False)
     ] = None,
     leaves: Annotated[int | None, typer.Option(metavar="N", help="At most N leaves.", show_default=False)] = None,
-    method: Annotated[str, typer.Option(help="How to find the tree: copy.")] = "copy",
+    method: Annotated[str, typer.Option(help="How to find the tree: search or copy.")] = "search",
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop with the best tree so far.", show_default=False)
+    ] = None,
     gap: Annotated[float, typer.Option(help="Relative gap between value and bound that counts as a proof.")] = 1e-4,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same tree.")] = 0,
     settings: Settings = None,
     discount: Discount = None,
     as_json: AsJson = False,
@@ -133,20 +137,36 @@ def solve(
 ) -> None:
     """The best tree of a problem, drawn as text, with value, bound and proof."""
     from omdt.files import check_writable
+    from omdt.solution import Stop
     from omdt.solving import solve as run
 
     if output is not None:
         check_writable(output)
     mdp = _load(problem, settings, discount)
-    messages = _console(stderr=True)
-    with messages.status(f"solving {_escape(problem)}"):
-        solution = run(mdp, max_depth=depth, max_leaf_nodes=leaves, method=method, gap=gap)
+    with _console(stderr=True).status(f"solving {_escape(problem)}") as status:
+        solution = run(
+            mdp,
+            max_depth=depth,
+            max_leaf_nodes=leaves,
+            method=method,
+            time_limit=time_limit,
+            gap=gap,
+            seed=seed,
+            progress=lambda point: status.update(_progress_line(*point)),
+        )
     if output is not None:
         solution.save(output)
     if as_json:
         sys.stdout.write(solution.to_json())
     else:
         show(solution, _console())
+    if solution.stop is Stop.INTERRUPTED:
+        raise typer.Exit(130)
+
+
+def _progress_line(seconds: float, value: float, bound: float) -> str:
+    gap = (bound - value) / max(abs(value), 1e-12)
+    return f"value {value:.6g}   bound {bound:.6g}   gap {gap:.2%}   {seconds:.0f} s"
 
 
 def show(solution: "Solution", console: "Console") -> None:

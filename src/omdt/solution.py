@@ -2,8 +2,11 @@
 
 import json
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral
@@ -67,6 +70,7 @@ class Watch:
         self.start = time.perf_counter()
         self.time_limit = math.inf if time_limit is None else time_limit
         self.listener = listener
+        self.interrupted = False
         self.trace: list[TracePoint] = []
 
     @property
@@ -76,8 +80,28 @@ class Watch:
 
     @property
     def remaining(self) -> float:
-        """Seconds until the time limit, never negative."""
-        return max(0.0, self.time_limit - self.elapsed)
+        """Seconds until the time limit, never negative; none after an interrupt."""
+        return 0.0 if self.interrupted else max(0.0, self.time_limit - self.elapsed)
+
+    @contextmanager
+    def catching_interrupts(self) -> Iterator[None]:
+        """Let the first Ctrl-C end the time that remains instead of the program; the second ends that.
+
+        An exception in the middle of compiled code would be lost or do harm. Only the main thread hears of signals.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def interrupt(number: int, frame: object) -> None:
+            self.interrupted = True
+            signal.signal(signal.SIGINT, before)
+
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def report(self, value: float, bound: float) -> None:
         """Record the value of the best tree and the bound; the listener hears of it."""

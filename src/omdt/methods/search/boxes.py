@@ -100,5 +100,6 @@ def _tight(answers: Floats) -> Bools:
     sizes = answers.sum(axis=0)
     common = answers.T @ answers
     within = (common == sizes[:, None]) & (sizes[:, None] < sizes[None, :])
-    beaten = answers @ within > 0
-    return (answers > 0) & ~beaten
+    beaten = answers @ within.astype(np.float64) > 0
+    tight: Bools = (answers > 0) & ~beaten
+    return tight

@@ -95,7 +95,7 @@ class Acyclic:
         """Make this the base policy."""
         values = _backward(*self.arrays, policy)
         self.value = float(self.mdp.initial @ values)
-        self.occupancies = _forward(*self.arrays, policy, self.mdp.initial)
+        self.occupancies = forward(*self.arrays, policy, self.mdp.initial)
         self.advantages = _advantages(self.mdp, values)
 
     def evaluate(self, policy: Ints) -> float:
@@ -121,11 +121,11 @@ def _backward(indptr, indices, data, rewards, discount, order, policy):  # type:
 
 
 @njit(cache=True)
-def _forward(indptr, indices, data, rewards, discount, order, policy, initial):  # type: ignore[no-untyped-def]
-    S, A = rewards.shape
+def forward(indptr, indices, data, rewards, discount, order, policy, initial):  # type: ignore[no-untyped-def]
+    """[S] discounted visits of a policy."""
+    A = rewards.shape[1]
     visits = initial.copy()
-    for i in range(S):
-        s = order[i]
+    for s in order:
         row = s * A + policy[s]
         stay = 0.0
         for k in range(indptr[row], indptr[row + 1]):

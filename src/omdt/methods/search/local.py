@@ -10,9 +10,8 @@ These estimates only propose and order the candidates; each is then evaluated ex
 exact return are accepted. Restarts perturb the best tree.
 """
 
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import MDP, Floats, Ints
 from omdt.methods.search.evaluation import Engine, engine
-from omdt.solution import Limits
+from omdt.solution import Limits, Watch
 from omdt.splits import Splits
 from omdt.tree import Nodes, TreePolicy
 
@@ -44,8 +43,10 @@ class Place:
 
 def local_search(mdp: MDP, splits: Splits, limits: Limits, *, seconds: float, seed: int) -> TreePolicy:
     """The best tree found within the given time."""
-    search = LocalSearch(mdp, splits, limits, seed)
-    search.run(seconds)
+    search = LocalSearch(mdp, splits, replace(limits, seed=seed), Watch(seconds), np.inf)
+    search.start()
+    while search.watch.remaining > 0 and not search.done:
+        search.climb(1)
     return to_policy(search.best, splits, mdp)
 
 
@@ -71,45 +72,59 @@ def count_leaves(tree: Nested) -> int:
 
 
 class LocalSearch:
-    """Hill climbing with restarts; `best` and `value` improve while it runs."""
+    """Hill climbing with restarts; `best` and `value` improve while it runs.
 
-    def __init__(self, mdp: MDP, splits: Splits, limits: Limits, seed: int) -> None:
-        self.mdp, self.sides = mdp, splits.sides()
+    Attributes:
+        best: the best tree so far.
+        value: its return.
+        bound: no tree returns more, as far as is known; only reported.
+    """
+
+    def __init__(self, mdp: MDP, splits: Splits, limits: Limits, watch: Watch, bound: float) -> None:
+        self.mdp, self.sides, self.watch, self.bound = mdp, splits.sides(), watch, bound
         # Sums over states are matrix products, which need numbers instead of booleans.
         self.weights_of_side = self.sides.astype(np.float64)
-        self.random = np.random.default_rng(seed)
-        self.max_leaves = limits.max_leaf_nodes if limits.max_leaf_nodes is not None else 2**limits.max_depth  # type: ignore[operator]
-        self.max_depth = limits.max_depth if limits.max_depth is not None else self.max_leaves - 1
+        self.random = np.random.default_rng(limits.seed)
+        depth, leaves = limits.max_depth, limits.max_leaf_nodes
+        self.max_leaves = 2 ** (depth or 0) if leaves is None else leaves
+        self.max_depth = self.max_leaves - 1 if depth is None else depth
         self.engine: Engine = engine(mdp)
+        # Differences in return below this are rounding; following them could go round in circles.
+        self.noise = 1e-13 * float(np.abs(mdp.rewards).max()) / (1 - mdp.discount)
         self.value = -np.inf
         self.best: Nested = 0
-        self.deadline = np.inf
+        self.seeds = self._seeds()
 
-    def run(self, seconds: float) -> None:
-        """Search for the given time, or until nothing is left to try."""
-        self.deadline = time.perf_counter() + seconds
+    @property
+    def done(self) -> bool:
+        """Whether a single leaf is all there is to find."""
+        return self.max_depth == 0 or self.max_leaves == 1 or self.sides.shape[1] == 0
+
+    def start(self) -> None:
+        """Try every single leaf."""
         for action in range(self.mdp.n_actions):
             self.consider(action)
             if self._late():
                 return
-        if self.max_depth == 0 or self.max_leaves == 1 or self.sides.shape[1] == 0:
-            return
-        for tree in self._seeds():
-            self._climb(tree)
+
+    def climb(self, times: int) -> None:
+        """Climb from the next seeds, and when there are no more, from perturbations of the best tree."""
+        for _ in range(0 if self.done else times):
             if self._late():
                 return
-        while not self._late():
-            self._climb(self._perturbed(self.best))
+            tree = next(self.seeds, None)
+            self._climb(self._perturbed(self.best) if tree is None else tree)
 
     def _late(self) -> bool:
-        return time.perf_counter() > self.deadline
+        return self.watch.remaining == 0
 
     def consider(self, tree: Nested) -> float:
         """Make this the tree around which is searched, and the best one if it is."""
         policy = self.policy(tree)
         self.engine.rebase(policy)
-        if self.engine.value > self.value:
+        if self.engine.value > self.value + self.noise:
             self.value, self.best = self.engine.value, tree
+            self.watch.report(self.value, max(self.bound, self.value))
         return self.engine.value
 
     def policy(self, tree: Nested) -> Ints:
@@ -151,13 +166,12 @@ class LocalSearch:
     def _climb(self, tree: Nested) -> None:
         """Take the best of the promising neighbours until none is better."""
         value = self.consider(tree)
-        tolerance = 1e-12 * max(1e-300, abs(value))
         while not self._late():
             candidates = self._neighbours(tree)
             best_value, best_tree = value, None
             for candidate in candidates:
                 candidate_value = self.engine.evaluate(self.policy(candidate))
-                if candidate_value > best_value + tolerance:
+                if candidate_value > best_value + self.noise:
                     best_value, best_tree = candidate_value, candidate
                 if self._late():
                     break

@@ -12,138 +12,178 @@ T is monotone and, since an option lasts at least one step, T(V + c) ≤ T V + �
 - if V ≥ V̄, then T V ≥ V̄: from the parent's bound every sweep gives a bound for the child;
 - for any V, V̄ ≤ V + max(T V − V)⁺ / (1 − γ): the result of policy iteration is certified by its residual.
 
-**Rounding.** A computed inverse N̂ of M = I − γ P_BB has the residual ‖I − M N̂‖ = ρ, and differs from the true one by at
-most ‖N̂‖ ρ / (1 − ρ); products with it are off by n ε ‖N̂‖. Both, times ‖Q − V‖, and the rounding of Q itself, times ‖N̂‖,
-are added to T V wherever it is used as a bound.
+Where no state can be visited twice but by staying in it, one pass in reverse topological order gives V̄ itself
+(`AcyclicOptions`); otherwise policy iteration over options does, with a cached inverse for each box and action
+(`DenseOptions`).
+
+**Rounding.** A computed inverse N̂ of M = I − γ P_BB has a residual ρ = ‖I − M N̂‖ and differs from the true one by at
+most ‖N̂‖ ρ / (1 − ρ); products with it are off by n ε ‖N̂‖. Both, times ‖Q − V‖, and the rounding of Q itself, times
+‖N̂‖, are added to T V wherever it is used as a bound. In the acyclic pass every state adds at most e = (n + 8) ε (|r| +
+|V|) / (1 − γ) to the errors of its successors, which are discounted, so all together add at most e / (1 − γ).
 """
+
+from typing import Protocol
 
 import numpy as np
 from numba import njit
 
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.methods.search.boxes import Regions
+from omdt.methods.search.evaluation import forward
 
 MAX_ITERATIONS = 30
-FREE = -1
 
 
-class OptionBound:
-    """Bounds partial trees on MDPs of moderate size; inverses are cached by box."""
-
-    def __init__(self, mdp: MDP, regions: Regions, max_bytes: int) -> None:
-        self.mdp, self.regions = mdp, regions
-        self.P = mdp.transitions
-        self.max_entries = max_bytes // 8
-        self._forget()
-
-    def _forget(self) -> None:
-        self.number = np.full(0, -1, dtype=np.int64)
-        self.inverses = np.empty(1 << 16)
-        self.offsets: list[int] = []
-        self.starts = [0]
-        self.members = np.empty(0, dtype=np.int64)
-        self.used = 0
-        self.norm = 1.0
-        self.defect = 0.0
+class OptionBound(Protocol):
+    """Bounds partial trees."""
 
     def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
-        """An upper bound on p0·V̄, a vector above V̄, and the occupancy [S] at which options are entered.
+        """An upper bound on p0·V̄, a vector [S] above V̄, and the occupancy [S] of the relaxed agent.
 
         Args:
             leaf_action: [S] action of the fixed leaf of each state, or −1 in open regions.
             active: numbers of the boxes of all open regions.
             start: [S] a vector above V̄, such as the parent's.
-            target: a bound as low as this is low enough.
+            target: a bound as low as this is low enough; the occupancy is then not computed.
         """
-        slots = self._slots(active)
-        V, best_bound, best_vector = start, float(self.mdp.initial @ start), start
-        system = None
+
+
+class AcyclicOptions:
+    """One pass over the states in reverse topological order."""
+
+    def __init__(self, mdp: MDP, regions: Regions, order: Ints) -> None:
+        self.mdp, self.regions = mdp, regions
+        P = mdp.transitions
+        self.arrays = (P.indptr, P.indices, P.data, mdp.rewards, mdp.discount, order)
+        longest = int(np.diff(P.indptr).max())
+        self.unit = (longest + 8) * EPSILON / (1 - mdp.discount) ** 2
+
+    def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
+        """As in `OptionBound`."""
+        boxes = [self.regions.boxes[b] for b in active]
+        starts = np.concatenate([[0], np.cumsum([len(box) for box in boxes])])
+        members = np.concatenate(boxes) if boxes else np.zeros(0, dtype=np.int64)
+        V, action = _acyclic_values(*self.arrays, leaf_action, starts, members)
+        slack = self.unit * float(np.abs(self.mdp.rewards).max() + np.abs(V).max())
+        vector = np.minimum(V + slack, start)
+        bound = _scalar_product(self.mdp.initial, vector)
+        visits = np.zeros(0) if bound <= target else forward(*self.arrays, action, self.mdp.initial)
+        return bound, vector, visits
+
+
+class DenseOptions:
+    """Policy iteration over options."""
+
+    def __init__(self, mdp: MDP, regions: Regions, max_bytes: int) -> None:
+        self.mdp = mdp
+        self.inverses = Inverses(mdp, regions, max_bytes)
+
+    def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
+        """As in `OptionBound`."""
+        slots = self.inverses.slots(active)
+        V, best, vector = start, _scalar_product(self.mdp.initial, start), start
+        system = np.eye(0)
         for _ in range(MAX_ITERATIONS):
-            Q = self.mdp.rewards + self.mdp.discount * (self.P @ V).reshape(self.mdp.rewards.shape)
-            TV, box, action = self._backup(V, Q, leaf_action, slots)
+            Q = self.mdp.rewards + self.mdp.discount * (self.mdp.transitions @ V).reshape(self.mdp.rewards.shape)
+            TV, box, action = _backup(V, Q, leaf_action, slots, *self.inverses.arrays)
             slack = self._slack(V, Q)
-            excess = float(np.max(TV - V)) + slack
-            # Where V was a bound so is T V; where V is a policy's value the residual makes it one.
-            vector = TV + slack if V is start else V + max(excess, 0.0) / (1 - self.mdp.discount) * (1 + 4 * EPSILON)
-            bound = _scalar_product(self.mdp.initial, vector)
-            if bound < best_bound:
-                best_bound, best_vector = bound, vector
-            if best_bound <= target or (V is not start and excess <= 4 * slack + 1e-9 * abs(best_bound)):
+            excess = max(float(np.max(TV - V)) + slack, 0.0)
+            # Where V was a bound, so is T V; where V is the value of a policy, its residual makes it one.
+            above = TV + slack if V is start else V + excess / (1 - self.mdp.discount) * (1 + 4 * EPSILON)
+            bound = _scalar_product(self.mdp.initial, above)
+            if bound < best:
+                best, vector = bound, above
+            if best <= target or (V is not start and excess <= 4 * slack + 1e-9 * float(np.abs(V).max())):
                 break
             system, constant = self._policy(leaf_action, box, action)
-            V = np.linalg.solve(system, constant)
-        entries = np.zeros(len(start)) if best_bound <= target else np.linalg.solve(system.T, self.mdp.initial)
-        return best_bound, best_vector, entries
+            V = _solved(system, constant)
+        visits = np.zeros(0) if best <= target else _solved(system.T, self.mdp.initial)
+        return best, vector, visits
 
     def _slack(self, V: Floats, Q: Floats) -> float:
         """Bound on the rounding error of T V."""
-        n = self.mdp.n_states
+        rounding = 2 * self.mdp.n_states * EPSILON
         magnitude = float(np.abs(V).max() + np.abs(self.mdp.rewards).max())
         difference = float(np.abs(Q - V[:, None]).max())
-        return self.norm * ((self.defect + 2 * n * EPSILON) * difference + 2 * n * EPSILON * magnitude)
-
-    def _slots(self, active: Ints) -> Ints:
-        """Where the inverses of the boxes are stored; missing ones are computed."""
-        sizes = sum(len(self.regions.boxes[b]) ** 2 for b in active)
-        if self.used + sizes * self.mdp.n_actions > self.max_entries:
-            self._forget()
-        if len(self.number) < len(self.regions.boxes):
-            grown = np.full(2 * len(self.regions.boxes), -1, dtype=np.int64)
-            grown[: len(self.number)] = self.number
-            self.number = grown
-        new = [int(b) for b in active if self.number[b] < 0]
-        if new:
-            for b in new:
-                self._store(b)
-            self.arrays = (np.array(self.starts), np.concatenate([self.members, *self.pending]), np.array(self.offsets))
-            self.members = self.arrays[1]
-        return self.number[active]
-
-    def _store(self, b: int) -> None:
-        if not hasattr(self, "pending") or self.pending_owner is not self.members:
-            self.pending: list[Ints] = []
-            self.pending_owner = self.members
-        states = self.regions.boxes[b]
-        n, A, discount = len(states), self.mdp.n_actions, self.mdp.discount
-        rows = (states[None, :] * A + np.arange(A)[:, None]).ravel()
-        inside = self.P[rows][:, states].toarray().reshape(A, n, n)
-        system = np.eye(n) - discount * inside
-        inverse = np.linalg.inv(system)
-        self.defect = max(self.defect, 2 * float(np.abs(np.eye(n) - system @ inverse).sum(axis=2).max()) + n * EPSILON)
-        self.norm = max(self.norm, float(np.abs(inverse).sum(axis=2).max()) * (1 + 1e-9))
-        if self.used + inverse.size > len(self.inverses):
-            larger = np.empty(2 * (self.used + inverse.size))
-            larger[: self.used] = self.inverses[: self.used]
-            self.inverses = larger
-        self.inverses[self.used : self.used + inverse.size] = inverse.ravel()
-        self.number[b] = len(self.offsets)
-        self.offsets.append(self.used)
-        self.used += inverse.size
-        self.pending.append(states)
-        self.starts.append(self.starts[-1] + n)
-
-    def _backup(self, V: Floats, Q: Floats, leaf_action: Ints, slots: Ints) -> tuple[Floats, Ints, Ints]:
-        starts, members, offsets = self.arrays
-        return _backup(V, Q, leaf_action, slots, starts, members, offsets, self.inverses)  # type: ignore[no-any-return]
+        return self.inverses.norm * ((self.inverses.defect + rounding) * difference + rounding * magnitude)
 
     def _policy(self, leaf_action: Ints, box: Ints, action: Ints) -> tuple[Floats, Floats]:
         """I − M and c of the equation V = c + M V of the policy that picks the given options."""
-        starts, members, offsets = self.arrays
-        P = self.P
-        return _semi_markov(
-            P.indptr,
-            P.indices,
-            P.data,
-            self.mdp.rewards,
-            self.mdp.discount,
-            leaf_action,
-            box,
-            action,
-            starts,
-            members,
-            offsets,
-            self.inverses,
+        P = self.mdp.transitions
+        model = (P.indptr, P.indices, P.data, self.mdp.rewards, self.mdp.discount)
+        system, constant = _semi_markov(*model, leaf_action, box, action, *self.inverses.arrays)
+        return system, constant
+
+
+class Inverses:
+    """(I − γ P_BB^a)⁻¹ of every box and action that was asked for, in flat arrays; all forgotten when memory is short.
+
+    Attributes:
+        arrays: starts and members (the states of each stored box), offsets and entries of its A inverses.
+        norm: the largest ‖N̂‖∞ so far.
+        defect: the largest ‖I − M N̂‖∞ so far.
+    """
+
+    def __init__(self, mdp: MDP, regions: Regions, max_bytes: int) -> None:
+        self.mdp, self.regions = mdp, regions
+        self.max_entries = max_bytes // 8
+        self.norm, self.defect = 1.0, 0.0
+        self._forget()
+
+    def _forget(self) -> None:
+        self.slot: dict[int, int] = {}
+        self.used = 0
+        nothing = np.zeros(0, dtype=np.int64)
+        self.arrays = (np.zeros(1, dtype=np.int64), nothing, nothing, np.empty(1 << 16))
+
+    def slots(self, active: Ints) -> Ints:
+        """Where the boxes are stored; those that are not are computed."""
+        missing = [int(b) for b in active if int(b) not in self.slot]
+        if missing:
+            needed = sum(len(self.regions.boxes[b]) ** 2 for b in missing) * self.mdp.n_actions
+            if self.used + needed > self.max_entries:
+                self._forget()
+                missing = [int(b) for b in active]
+            self._store(missing)
+        return np.array([self.slot[int(b)] for b in active], dtype=np.int64)
+
+    def _store(self, missing: list[int]) -> None:
+        starts, members, offsets, entries = self.arrays
+        boxes = [self.regions.boxes[b] for b in missing]
+        inverses = [self._inverse(states) for states in boxes]
+        sizes = np.array([inverse.size for inverse in inverses])
+        total = self.used + int(sizes.sum())
+        if total > len(entries):
+            entries = np.concatenate([entries[: self.used], np.empty(2 * total - self.used)])
+        for b, inverse in zip(missing, inverses, strict=True):
+            entries[self.used : self.used + inverse.size] = inverse.ravel()
+            self.slot[b] = len(self.slot)
+            self.used += inverse.size
+        new_starts = starts[-1] + np.cumsum([len(states) for states in boxes])
+        new_offsets = total - int(sizes.sum()) + np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        self.arrays = (
+            np.concatenate([starts, new_starts]),
+            np.concatenate([members, *boxes]),
+            np.concatenate([offsets, new_offsets]),
+            entries,
         )
+
+    def _inverse(self, states: Ints) -> Floats:
+        """[A, n, n]"""
+        n, A = len(states), self.mdp.n_actions
+        rows = (states[None, :] * A + np.arange(A)[:, None]).ravel()
+        inside = self.mdp.transitions[rows][:, states].toarray().reshape(A, n, n)
+        system = np.eye(n) - self.mdp.discount * inside
+        inverse: Floats = np.linalg.inv(system)
+        norm = float(np.abs(inverse).sum(axis=2).max()) * (1 + 1e-9)
+        residual = float(np.abs(np.eye(n) - system @ inverse).sum(axis=2).max())
+        self.norm = max(self.norm, norm)
+        self.defect = max(self.defect, 2 * (residual + n * EPSILON * norm))
+        return inverse
+
+
+def _solved(system: Floats, right: Floats) -> Floats:
+    return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
 
 
 def _scalar_product(p: Floats, v: Floats) -> float:
@@ -157,25 +197,22 @@ def _backup(V, Q, leaf_action, slots, starts, members, offsets, inverses):  # ty
     S, A = Q.shape
     best = np.full(S, -np.inf)
     box = np.full(S, -1, dtype=np.int64)
-    action = np.full(S, -1, dtype=np.int64)
+    action = leaf_action.copy()
     for s in range(S):
         if leaf_action[s] >= 0:
             best[s] = Q[s, leaf_action[s]]
-            action[s] = leaf_action[s]
-    for i in range(len(slots)):
-        slot = slots[i]
-        first, last = starts[slot], starts[slot + 1]
-        n = last - first
+    for slot in slots:
+        first = starts[slot]
+        n = starts[slot + 1] - first
         gain = np.empty(n)
         for a in range(A):
-            base = offsets[slot] + a * n * n
             for j in range(n):
                 t = members[first + j]
                 gain[j] = Q[t, a] - V[t]
-            for k in range(n):
-                s = members[first + k]
+            for i in range(n):
+                s = members[first + i]
                 total = V[s]
-                row = base + k * n
+                row = offsets[slot] + (a * n + i) * n
                 for j in range(n):
                     total += inverses[row + j] * gain[j]
                 if total > best[s]:
@@ -194,10 +231,8 @@ def _semi_markov(  # type: ignore[no-untyped-def]
     system = np.eye(S)
     constant = np.zeros(S)
     place = np.full(S, -1, dtype=np.int64)
-    order = np.argsort(box)
-    current = -1
-    for i in range(S):
-        s = order[i]
+    placed = -1
+    for s in np.argsort(box):
         a = action[s]
         if leaf_action[s] >= 0:
             constant[s] = rewards[s, a]
@@ -205,21 +240,72 @@ def _semi_markov(  # type: ignore[no-untyped-def]
                 system[s, indices[k]] -= discount * data[k]
             continue
         slot = box[s]
-        first, last = starts[slot], starts[slot + 1]
-        n = last - first
-        if slot != current:
+        first = starts[slot]
+        n = starts[slot + 1] - first
+        if slot != placed:
             place[:] = -1
             for j in range(n):
                 place[members[first + j]] = j
-            current = slot
-        row = offsets[slot] + a * n * n + place[s] * n
+            placed = slot
+        row = offsets[slot] + (a * n + place[s]) * n
         for j in range(n):
             weight = inverses[row + j]
-            if weight == 0.0:
-                continue
             t = members[first + j]
             constant[s] += weight * rewards[t, a]
             for k in range(indptr[t * A + a], indptr[t * A + a + 1]):
                 if place[indices[k]] < 0:
                     system[s, indices[k]] -= weight * discount * data[k]
     return system, constant
+
+
+@njit(cache=True)
+def _acyclic_values(indptr, indices, data, rewards, discount, order, leaf_action, starts, members):  # type: ignore[no-untyped-def]
+    """V̄ and the action that attains it in each state."""
+    S, A = rewards.shape
+    boxes = len(starts) - 1
+    place = np.full((boxes, S), -1, dtype=np.int32)
+    count = np.zeros(S + 1, dtype=np.int64)
+    for b in range(boxes):
+        for i in range(starts[b], starts[b + 1]):
+            place[b, members[i]] = i
+            count[members[i] + 1] += 1
+    first = np.cumsum(count)
+    filled = first.copy()
+    boxes_at = np.empty(len(members), dtype=np.int64)
+    for b in range(boxes):
+        for i in range(starts[b], starts[b + 1]):
+            boxes_at[filled[members[i]]] = b
+            filled[members[i]] += 1
+    V = np.full(S, -np.inf)
+    W = np.zeros((len(members), A))
+    action = leaf_action.copy()
+    for o in range(S - 1, -1, -1):
+        s = order[o]
+        fixed = leaf_action[s] >= 0
+        for a in range(A):
+            if fixed and a != leaf_action[s]:
+                continue
+            row = s * A + a
+            stay, outside = 0.0, rewards[s, a]
+            for k in range(indptr[row], indptr[row + 1]):
+                if indices[k] == s:
+                    stay += data[k]
+                else:
+                    outside += discount * data[k] * V[indices[k]]
+            if fixed:
+                V[s] = outside / (1 - discount * stay)
+                continue
+            for i in range(first[s], first[s + 1]):
+                b = boxes_at[i]
+                ahead = rewards[s, a]
+                for k in range(indptr[row], indptr[row + 1]):
+                    t = indices[k]
+                    if t != s:
+                        inside = place[b, t]
+                        ahead += discount * data[k] * (W[inside, a] if inside >= 0 else V[t])
+                value = ahead / (1 - discount * stay)
+                W[place[b, s], a] = value
+                if value > V[s]:
+                    V[s] = value
+                    action[s] = a
+    return V, action

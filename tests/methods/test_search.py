@@ -1,0 +1,257 @@
+"""The search against brute force over all trees, on every kind of question, limit and MDP; and its conduct."""
+
+import signal
+import subprocess
+import sys
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import omdt
+from omdt import planning
+from omdt.errors import InputError
+from omdt.mdp import MDP
+from omdt.methods.search import evaluation, exact, method
+from omdt.methods.search.boxes import Regions
+from omdt.methods.search.local import LocalSearch, local_search, to_policy
+from omdt.solution import Limits, Stop, Watch
+from omdt.splits import Splits
+
+PROVEN_RETURNS = [  # as published, found by two other solvers
+    ("frozenlake_4x4", 3, 0.520125),
+    ("frozenlake_8x8", 2, 0.387023),
+    ("frozenlake_8x8", 3, 0.392685),
+    ("frozenlake_12x12", 1, 0.020660),
+    ("3d_navigation", 1, 0.0),
+    ("3d_navigation", 2, 0.020666),
+    ("system_administrator_tree", 1, 325.574267),
+    ("traffic_intersection", 1, -72.066847),
+    ("traffic_intersection", 2, -0.217401),
+    ("xor", 2, 100.0),
+]
+
+
+def random_mdp(rng: np.random.Generator) -> MDP:
+    S, A, F = int(rng.integers(1, 8)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    P = rng.dirichlet(np.full(S, 0.3), size=(S, A))
+    kind = rng.integers(5)
+    if kind == 0:
+        P = np.eye(S)[rng.integers(S, size=(S, A))]
+    elif kind == 1:
+        P = np.triu(np.ones((S, S)), 1)[:, None, :] * rng.random((S, A, S)) + np.eye(S)[:, None, :] * 0.1
+        P /= P.sum(axis=2, keepdims=True)
+    elif kind == 2:
+        P[S // 2] = np.eye(S)[S // 2]
+    scale = 10.0 ** rng.integers(-9, 10) if rng.random() < 0.3 else 1.0
+    rewards = rng.integers(-1, 2, size=(S, A)) if rng.random() < 0.3 else rng.normal(size=(S, A)) - rng.integers(3)
+    X = rng.integers(0, 4, size=(S, F)) if rng.random() < 0.7 else rng.random((S, F))
+    p0 = np.eye(S)[0] if rng.random() < 0.5 else rng.dirichlet(np.ones(S))
+    return MDP.from_dense(P, rewards * scale, p0, X, discount=float(rng.choice([0.3, 0.9, 0.99, 0.9999])))
+
+
+def random_splits(mdp: MDP, rng: np.random.Generator) -> Splits:
+    categorical = [mdp.feature_names[0]] if rng.random() < 0.3 else []
+    if rng.random() < 0.3:
+        predicates = rng.random((mdp.n_states, 2)) < 0.5
+        return Splits.of(mdp, categorical=categorical, predicates=predicates, labels=["p", "q"])
+    return Splits.of(mdp, categorical=categorical)
+
+
+def random_limits(rng: np.random.Generator) -> tuple[int | None, int | None]:
+    depth, leaves = int(rng.integers(0, 4)), int(rng.integers(1, 7))
+    return [(depth, None), (None, min(leaves, 5)), (depth, leaves)][int(rng.integers(3))]  # type: ignore[return-value]
+
+
+def best_return(mdp: MDP, sides: np.ndarray, depth: int, leaves: int) -> float:
+    """The most that any tree returns, by listing the policies of all trees."""
+    S, A = mdp.rewards.shape
+    questions = {frozenset(np.flatnonzero(~column).tolist()) for column in sides.T}
+
+    @cache
+    def policies(region: frozenset[int], depth: int, leaves: int) -> frozenset[tuple[int, ...]]:
+        found = {tuple(a if s in region else -1 for s in range(S)) for a in range(A)}
+        if depth and leaves > 1:
+            for question in questions:
+                left, right = region & question, region - question
+                most = 2 ** (depth - 1)
+                for share in range(1, leaves) if left and right else ():
+                    lefts = policies(left, depth - 1, min(share, most))
+                    rights = policies(right, depth - 1, min(leaves - share, most))
+                    found.update(tuple(map(max, one, other)) for one, other in product(lefts, rights))
+        return frozenset(found)
+
+    P = mdp.transitions.toarray().reshape(S, A, S)
+    states = np.arange(S)
+    every = np.array(sorted(policies(frozenset(range(S)), depth, leaves)))
+    systems = np.eye(S) - mdp.discount * P[states, every]
+    values = np.linalg.solve(systems, mdp.rewards[states, every][..., None])[..., 0]
+    return float((values @ mdp.initial).max())
+
+
+@pytest.mark.parametrize("block", range(20))
+def test_search_agrees_with_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(20 * block, 20 * block + 20):
+        rng = np.random.default_rng(seed)
+        mdp = random_mdp(rng)
+        splits = random_splits(mdp, rng)
+        max_depth, max_leaves = random_limits(rng)
+        gap = float(rng.choice([1e-6, 1e-4, 0.1]))
+        monkeypatch.setattr(exact, "MAX_BYTES", int(rng.choice([1 << 30, 2000])))
+        monkeypatch.setattr(method, "FIRST_CLIMBS", int(rng.choice([0, 5])))
+        monkeypatch.setattr(method, "NODES_A_TURN", int(rng.choice([10, 300])))
+        solution = omdt.solve(mdp, max_depth=max_depth, max_leaf_nodes=max_leaves, splits=splits, gap=gap, seed=seed)
+        leaves = max_leaves if max_leaves is not None else 2 ** (max_depth or 0)
+        depth = max_depth if max_depth is not None else leaves - 1
+        best = best_return(mdp, splits.sides(), depth, leaves)
+        rounding = 1e-8 * max(abs(best), abs(solution.optimal_return))
+        assert solution.proven, seed
+        assert solution.stop is Stop.COMPLETE, seed
+        assert solution.bound >= best - rounding, seed
+        assert best - gap * abs(best) - rounding <= solution.value <= best + rounding, seed
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_option_bound_holds_for_every_completion(block: int) -> None:
+    """Root bounds without any branching are above the best tree, on cyclic and acyclic MDPs alike."""
+    for seed in range(50 * block, 50 * block + 50):
+        rng = np.random.default_rng(10_000 + seed)
+        mdp = random_mdp(rng)
+        splits = random_splits(mdp, rng)
+        depth = int(rng.integers(0, 3))
+        limits, watch = Limits(max_depth=depth), Watch()
+        local = LocalSearch(mdp, splits, limits, watch, np.inf)
+        local.start()
+        local.climb(3)
+        search = exact.ExactSearch(mdp, limits, watch, local)
+        local.value = -np.inf
+        search.run(1)
+        best = best_return(mdp, splits.sides(), depth, 2**depth)
+        assert search.bound >= best - 1e-12 * abs(best), seed
+
+
+@pytest.mark.parametrize(("name", "depth", "value"), PROVEN_RETURNS)
+def test_known_optima(name: str, depth: int, value: float) -> None:
+    solution = omdt.solve(omdt.make(name), max_depth=depth)
+    assert solution.proven
+    assert solution.value == pytest.approx(value, abs=1e-5 * max(1, abs(value)))
+    assert solution.tree.depth <= depth
+
+
+def test_boxes_contain_their_state_and_lie_in_every_leaf() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        sides = rng.random((int(rng.integers(1, 9)), int(rng.integers(1, 6)))) < 0.5
+        regions = Regions(sides)
+        region = regions.region(np.arange(len(sides)))
+        k = int(rng.integers(0, 4))
+        boxes = [set(regions.boxes[b].tolist()) for b in regions.boxes_of(region, k)]
+        for s in range(len(sides)):
+            for questions in product(range(sides.shape[1]), repeat=k):
+                leaf = {t for t in range(len(sides)) if all(sides[t, q] == sides[s, q] for q in questions)}
+                assert any(s in box and box <= leaf for box in boxes)
+
+
+def test_engines_agree() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        mdp = random_mdp(rng)
+        base, other = (rng.integers(mdp.n_actions, size=mdp.n_states) for _ in range(2))
+        engines = [evaluation.Dense(mdp), evaluation.Sparse(mdp)]
+        order = evaluation.topological_order(mdp)
+        if order is not None:
+            engines.append(evaluation.Acyclic(mdp, order))
+        for engine in engines:
+            engine.rebase(base)
+        expected = planning.expected_return(mdp, planning.policy_values(mdp, other)).value
+        scale = np.abs(mdp.rewards).max() / (1 - mdp.discount)
+        for engine in engines:
+            assert engine.evaluate(other) == pytest.approx(expected, abs=1e-9 * scale)
+            assert engine.value == pytest.approx(engines[0].value, abs=1e-9 * scale)
+            assert engine.occupancies == pytest.approx(engines[0].occupancies, rel=1e-7, abs=1e-7)
+
+
+def test_topological_order_is_found_exactly_when_there_is_one() -> None:
+    assert evaluation.topological_order(omdt.make("frozenlake_4x4")) is None
+    mdp = omdt.make("tictactoe_vs_random")
+    order = evaluation.topological_order(mdp)
+    assert order is not None
+    position = np.argsort(order)
+    rows, columns = mdp.transitions.tocoo().coords
+    rows = rows // mdp.n_actions
+    assert np.all((position[rows] < position[columns]) | (rows == columns))
+
+
+def test_a_limit_is_needed() -> None:
+    with pytest.raises(InputError, match="size limit"):
+        omdt.solve(omdt.make("frozenlake_4x4"))
+
+
+def test_time_limit_keeps_tree_and_bound() -> None:
+    solution = omdt.solve(omdt.make("frozenlake_12x12"), max_depth=3, time_limit=4)
+    assert solution.stop is Stop.TIME
+    assert solution.random_return < solution.value < solution.bound < solution.optimal_return
+    assert not solution.proven
+
+
+def test_bound_falls_and_value_rises() -> None:
+    solution = omdt.solve(omdt.make("frozenlake_8x8"), max_depth=3)
+    _, values, bounds = zip(*solution.trace, strict=True)
+    assert np.all(np.diff(values) > -1e-12)
+    assert np.all(np.diff(bounds) < 1e-12)
+    assert solution.trace[0][0] < solution.trace[-1][0]
+
+
+def test_same_seed_same_tree() -> None:
+    mdp = omdt.make("frozenlake_8x8")
+    first, second = (omdt.solve(mdp, max_depth=3, seed=5) for _ in range(2))
+    assert first.tree.to_dict() == second.tree.to_dict()
+    assert first.bound == second.bound
+
+
+def test_large_mdp_gets_a_tree_and_the_optimum_as_bound() -> None:
+    mdp = omdt.make("frozenlake", size=60, seed=0, hole_probability=0.05, discount=0.999)
+    solution = omdt.solve(mdp, max_depth=2, time_limit=8)
+    assert not exact.can_search(mdp)
+    assert solution.value > solution.random_return
+    assert solution.bound >= solution.optimal_return
+
+
+def test_local_search_respects_limits_and_reports_its_tree() -> None:
+    mdp = omdt.make("frozenlake_8x8")
+    splits = Splits.of(mdp)
+    for limits in (Limits(max_depth=2), Limits(max_leaf_nodes=3), Limits(max_depth=3, max_leaf_nodes=5)):
+        tree = local_search(mdp, splits, limits, seconds=0.5, seed=1)
+        assert limits.max_depth is None or tree.depth <= limits.max_depth
+        assert limits.max_leaf_nodes is None or tree.n_leaves <= limits.max_leaf_nodes
+        assert omdt.evaluate(mdp, tree) > 0.2
+
+
+def test_value_of_local_search_is_that_of_its_tree() -> None:
+    mdp = omdt.make("tictactoe_vs_random")
+    splits = Splits.of(mdp)
+    local = LocalSearch(mdp, splits, Limits(max_depth=2), Watch(), np.inf)
+    local.start()
+    local.climb(5)
+    assert omdt.evaluate(mdp, to_policy(local.best, splits, mdp)) == pytest.approx(local.value, rel=1e-9)
+
+
+def test_interrupt_prints_the_best_tree_and_exits_with_130() -> None:
+    command = [str(Path(sys.executable).with_name("omdt")), "solve", "frozenlake_12x12", "--depth", "4"]
+    running = subprocess.Popen(
+        [*command, "--time-limit", "100"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        running.wait(timeout=8)
+    except subprocess.TimeoutExpired:
+        running.send_signal(signal.SIGINT)
+    output, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors
+    assert "not proven" in output
+    assert "depth 4" in output
