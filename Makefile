@@ -27,7 +27,7 @@ $(VENV)/.installed: pyproject.toml
 	@touch $@
 
 demo: install
-	$(BIN)/omdt solve blackjack
+	$(BIN)/omdt solve traffic_intersection --depth 2
 
 test: install
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2

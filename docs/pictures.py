@@ -23,7 +23,7 @@ TEMPLATE = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/
 
 if __name__ == "__main__":
     console = Console(record=True, width=84, force_terminal=True, highlight=False)
-    console.print("$ omdt solve blackjack", style="dim")
-    cli.show(omdt.solve(omdt.make("blackjack"), method="copy"), console)
+    console.print("$ omdt solve traffic_intersection --depth 2\n", style="dim")
+    cli.show(omdt.solve(omdt.make("traffic_intersection"), max_depth=2), console)
     target = Path(__file__).parent / "images" / "demo.svg"
     target.write_text(console.export_svg(code_format=TEMPLATE, unique_id="demo"), encoding="utf-8")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from omdt.mdp import MDP
     from omdt.solution import Solution
 
+# The matrices here are small; a second thread for their linear algebra costs more than it brings.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 app = typer.Typer(
     help="The best small decision tree for a Markov decision process, with proof.",
     no_args_is_help=True,

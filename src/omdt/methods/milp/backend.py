@@ -1,8 +1,10 @@
 """What all solvers share: what they are told, what they answer, and the record of the trees they find."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from threading import Thread
+from typing import Any, Protocol
 
 from omdt import planning
 from omdt.errors import FalseClaimError
@@ -37,15 +39,54 @@ class Answer:
     root_bound: float = math.inf
 
 
+def stop_of(status: str, stops: dict[str, Stop], *, interrupted: bool) -> Stop:
+    """What a solver's status means by its table; one that is not in it proves nothing."""
+    return stops.get(status, Stop.INTERRUPTED if interrupted else Stop.HEURISTIC)
+
+
 class Backend(Protocol):
     """A solver's adapter: a module with these names."""
 
     TUNING: Tuning
     DUAL_TOLERANCE: float
 
+    def load(self) -> Any:
+        """The solver's package, or an error that names the extra to install."""
+        ...
+
     def run(self, model: Model, start: Floats, limits: Limits, record: "Record") -> Answer:
         """Solve the program from a start solution; `record` hears of solutions and bounds."""
         ...
+
+
+def interruptible(work: Callable[[], object], interrupt: Callable[[], object]) -> bool:
+    """Do the work in a thread of its own; Ctrl-C arrives here, calls `interrupt`, and the work ends when it can.
+
+    Solvers that see to Ctrl-C themselves print about it on standard output, where it does not belong.
+
+    Returns:
+        Whether it was interrupted.
+    """
+    failures: list[BaseException] = []
+    interrupted = False
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = Thread(target=guarded, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        try:
+            thread.join(0.1)
+        except KeyboardInterrupt:
+            interrupted = True
+            interrupt()
+    if failures:
+        raise failures[0]
+    return interrupted
 
 
 class Record:
@@ -53,31 +94,35 @@ class Record:
 
     def __init__(self, model: Model, tree: TreePolicy, bound: float, watch: Watch, dual_tolerance: float) -> None:
         self.model, self.watch = model, watch
-        self.tree, self.bound, self.limit = tree, bound, bound
-        self.value = self._return_of(tree)
+        self.tree, self.value, self.leak = tree, self._return_of(tree), leak(model, tree)
+        self.limit, self.dual = bound, math.inf
         self.error = dual_error(model, dual_tolerance)
 
-    def found(self, vector: Floats) -> TreePolicy:
+    @property
+    def bound(self) -> float:
+        """No tree within the limits returns more, as far as the solver's tolerances allow to say so."""
+        return max(self.value, min(self.limit, self.dual + self.error + self.leak))
+
+    def found(self, vector: Floats) -> None:
         """A solution: its tree counts with the return that it really has, which must be what the solution claims."""
         tree = decode(self.model, vector)
-        value, claimed = self._return_of(tree), self.model.claimed_return(vector)
-        tolerated = 2 * leak(self.model, tree) + self.error
-        if abs(claimed - value) > tolerated:
+        value, claimed, tolerated = self._return_of(tree), self.model.claimed_return(vector), leak(self.model, tree)
+        if abs(claimed - value) > 2 * tolerated + self.error:
             raise FalseClaimError(
                 f"the solver's solution claims a return of {claimed!r}, its tree returns {value!r}, "
-                f"and the tolerances explain a difference of {tolerated:.1e} only"
+                f"and the tolerances explain a difference of {2 * tolerated + self.error:.1e} only"
             )
         if value > self.value:
-            self.tree, self.value = tree, value
+            self.tree, self.value, self.leak = tree, value, tolerated
             self.watch.report(self.value, self.bound)
-        return tree
 
     def bounded(self, objective: float) -> None:
         """A dual bound on the objective with its constant."""
-        bound = max(objective * self.model.unit + self.error, self.value)
-        if bound < self.bound:
-            self.bound = bound
-            self.watch.report(self.value, self.bound)
+        dual = objective * self.model.unit
+        if dual < self.dual:
+            before, self.dual = self.bound, dual
+            if self.bound < before:
+                self.watch.report(self.value, self.bound)
 
     def _return_of(self, tree: TreePolicy) -> float:
         parts = self.model.parts

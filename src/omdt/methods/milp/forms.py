@@ -6,11 +6,8 @@ import numpy as np
 
 from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
-from omdt.methods.milp.occupancy import flow_matrix, occupancy_bounds
+from omdt.methods.milp.occupancy import MARGIN, flow_matrix, occupancy_bounds
 from omdt.splits import Splits
-
-MARGIN = 1e-6
-"""By which fraction the budget is enlarged, so that no tolerance cuts off the start tree."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +16,7 @@ class Tuning:
 
     Attributes:
         integer_paths: declare d and π integer.
-        symmetry_rows: add the rows twins, shape and order.
+        symmetry_rows: add the rows twins, alike, shape and order.
     """
 
     integer_paths: bool = False
@@ -44,6 +41,7 @@ class Parts:
         most: [X] M_sq.
         scale: [X] x_sq = scale · column.
         flow_unit: [S] what each flow row is divided by.
+        reference: [S] V̂, the values that the objective is written with.
         objective: [X] per unit of x_sq; the return is offset + unit · objective.
         offset: see objective.
         unit: see objective.
@@ -64,6 +62,7 @@ class Parts:
     most: Floats
     scale: Floats
     flow_unit: Floats
+    reference: Floats
     objective: Floats
     offset: float
     unit: float
@@ -116,6 +115,7 @@ def paper_parts(mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes:
         most=np.full(S * A, 1 / (1 - mdp.discount)),
         scale=np.ones(S * A),
         flow_unit=np.ones(S),
+        reference=np.zeros(S),
         objective=mdp.rewards.ravel() / unit,
         offset=0.0,
         unit=unit,
@@ -124,9 +124,7 @@ def paper_parts(mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes:
     )
 
 
-def strong_parts(
-    mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes: int | None, tuning: Tuning
-) -> Parts:
+def strong_parts(mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes: int | None, tuning: Tuning) -> Parts:
     """Only the states, classes of actions and questions that matter; `weigh` fills in the objective."""
     S, A = mdp.rewards.shape
     classes = _action_classes(mdp)
@@ -159,6 +157,7 @@ def strong_parts(
         most=np.full(len(state), 1 / (1 - mdp.discount)),
         scale=np.ones(len(state)),
         flow_unit=np.ones(S),
+        reference=np.zeros(S),
         objective=np.zeros(len(state)),
         offset=0.0,
         unit=1.0,
@@ -186,6 +185,7 @@ def weigh(parts: Parts, start_value: float | None, occupancy_seconds: float) -> 
         most=most,
         scale=most,
         flow_unit=flow.max(axis=1).toarray().ravel(),
+        reference=values.value,
         objective=-lost / budget,
         offset=optimal.value,
         unit=budget,

@@ -23,8 +23,8 @@ and the program is
 
 With a limit on leaves question 0 is "no split": everything goes left. Unused nodes then cost nothing.
 
-**`paper`** takes the paper's words literally: every state is a kind, every action a class, every distinct value of every
-feature is a threshold, the largest included, M = 1/(1 − γ), and b, c, d, π are all integer.
+**`paper`** takes the paper's words literally: every state is a kind, every action a class, every distinct value of
+every feature is a threshold, the largest included, M = 1/(1 − γ), and b, c, d, π are all integer.
 
 **`strong`** describes the same trees with less, given the value LB of some tree (or of the worst policy):
 
@@ -36,13 +36,14 @@ feature is a threshold, the largest included, M = 1/(1 − γ), and b, c, d, π 
   values, as V* less the advantage lost, g_sq = V*(s) − Q*(s, q) ≥ 0. The budget B = V* − LB bounds what a tree at least
   as good as the start may lose: the row  Σ g_sq x_sq ≤ B  cuts the others off.
 - M_sq is the most that x_sq can be under the flow rows and the budget (`occupancy.py`).
-- The columns are x'_sq = x_sq / M_sq and the objective is measured in units of B, flow rows are divided by their largest
-  entry. So all columns lie in [0, 1], links read x' ≤ π without a big M, and a solver's absolute tolerances mean the same
-  on every problem (`tolerance.py`).
-- b and c being integer, d and π are so by themselves; whether they are declared so, and whether rows are added that leave
-  only one of several trees with the same policy, suits one solver and not another (`Tuning`):
+- The columns are x'_sq = x_sq / M_sq, the objective is measured in units of B, and flow rows are divided by their
+  largest entry. So all columns lie in [0, 1], links read x' ≤ π without a big M, and a solver's absolute tolerances
+  mean the same on every problem (`tolerance.py`).
+- b and c being integer, d and π are so by themselves; whether they are declared so, and whether rows are added that
+  leave only one of several trees with the same policy, suits one solver and not another (`Tuning`):
 
-      twins    c_la + c_ra ≤ 1 + b_m0,  c_ra ≤ c_la + 1 − b_m0       leaves l, r below the same node m
+      twins    c_la + c_ra ≤ 1 + b_m0                                  leaves l, r below the same node m
+      alike    c_ra ≤ c_la + 1 − b_m0                                  the same leaves
       shape    b_m0 ≤ b_m'0                                            children m' of m
       order    b_mk + Σ_{k' does not divide the side} b_m'k' ≤ 1       m' below the left or right side of (m, k)
 """
@@ -328,7 +329,9 @@ class _Rows:
             0,
             0,
         )
-        self.add("act", ((t,) for t in range(leaves)), {"c": sparse.kron(sparse.eye_array(leaves), np.ones((1, A)))}, 1, 1)
+        self.add(
+            "act", ((t,) for t in range(leaves)), {"c": sparse.kron(sparse.eye_array(leaves), np.ones((1, A)))}, 1, 1
+        )
         for t in range(leaves):
             self._follow(t)
         one = sparse.csr_array((np.ones(choices), (self.kind, np.arange(choices))), shape=(U, choices))
@@ -386,7 +389,7 @@ class _Rows:
         self.add("budget", [()], {"x": sparse.csr_array(worth[None, :])}, -1, np.inf)
 
     def symmetry(self) -> None:
-        """twins, shape and order."""
+        """twins, alike, shape and order."""
         parts = self.parts
         for m in range(parts.n_nodes):
             children = [child for child in (2 * m + 1, 2 * m + 2) if child < parts.n_nodes]
@@ -411,10 +414,10 @@ class _Rows:
         unsplit[:, m * parts.n_questions] = np.ones((A, 1))
         left = 2 * m + 1 - parts.n_nodes
         leaves = sparse.eye_array(parts.n_leaves, format="csr")
-        l, r = leaves[[left]], leaves[[left + 1]]
-        both, differ = (sparse.kron(row, sparse.eye_array(A)) for row in (l + r, r - l))
+        one, other = leaves[[left]], leaves[[left + 1]]
+        both, differ = (sparse.kron(row, sparse.eye_array(A)) for row in (one + other, other - one))
         self.add("twins", ((m, a) for a in range(A)), {"b": -unsplit, "c": both}, -np.inf, 1)
-        self.add("same", ((m, a) for a in range(A)), {"b": unsplit, "c": differ}, -np.inf, 1)
+        self.add("alike", ((m, a) for a in range(A)), {"b": unsplit, "c": differ}, -np.inf, 1)
 
     def _order(self, m: int, below: int, *, right: bool) -> None:
         parts, K = self.parts, self.parts.n_questions
@@ -428,7 +431,7 @@ class _Rows:
         entries = sparse.lil_array((len(rows), parts.n_nodes * K))
         entries[:, below * K : (below + 1) * K] = useless[rows]
         entries[np.arange(len(rows)), m * K + rows] = 1
-        self.add("order", ((m, k, below) for k in rows), {"b": entries}, -np.inf, 1)
+        self.add("order", ((m, k, below) for k in rows.tolist()), {"b": entries}, -np.inf, 1)
 
 
 def _ancestors(depth: int, t: int) -> tuple[Ints, Bools]:

@@ -1,12 +1,13 @@
 """Gurobi: commercial, from the package gurobipy, whose licence allows 2,000 rows and columns and no more."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from omdt.errors import InputError, require
 from omdt.mdp import Floats
-from omdt.methods.milp.backend import Answer, Record, SolverError
+from omdt.methods.milp.backend import Answer, Record, SolverError, interruptible, stop_of
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import TOLERANCE
@@ -28,13 +29,18 @@ STOPS = {
 IMPOSSIBLE = ("INFEASIBLE", "UNBOUNDED", "INF_OR_UNBD")
 
 
+def load() -> Any:
+    """The package gurobipy."""
+    require("gurobipy", "gurobi", "the back-end gurobi")
+    return import_module("gurobipy")
+
+
 def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
     """Solve the program with Gurobi."""
-    require("gurobipy", "gurobi", "the back-end gurobi")
-    import gurobipy
-
+    gurobipy = load()
     parameters = {
         "OutputFlag": 0,
+        "LogToConsole": 0,
         "TimeLimit": min(record.watch.remaining, gurobipy.GRB.INFINITY),
         "MIPGap": limits.gap / 2,
         "MIPGapAbs": 0.0,
@@ -46,20 +52,18 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
     }
     try:
         with gurobipy.Env(params=parameters) as environment, gurobipy.Model(env=environment) as solver:
-            return _solved(model, start, record, solver)
+            return _solved(model, start, record, solver, gurobipy.GRB)
     except gurobipy.GurobiError as error:
         if error.errno == gurobipy.GRB.Error.SIZE_LIMIT_EXCEEDED:
             rows, columns = model.A.shape
             raise InputError(
                 f"the program has {rows} rows and {columns} columns, more than Gurobi's licence allows (the one that "
-                "comes with gurobipy stops at 2,000 of either); install a full licence, or use the back-end highs or scip"
+                "comes with gurobipy stops at 2,000 of either); get a full licence, or use the back-end highs or scip"
             ) from None
         raise SolverError(f"Gurobi: {error}") from error
 
 
-def _solved(model: Model, start: Floats, record: Record, solver: Any) -> Answer:
-    from gurobipy import GRB
-
+def _solved(model: Model, start: Floats, record: Record, solver: Any, GRB: Any) -> Answer:
     vtypes = np.where(model.integer, GRB.INTEGER, GRB.CONTINUOUS)
     z = solver.addMVar(len(model.objective), model.lower, model.upper, model.objective, vtypes)
     solver.ModelSense, solver.ObjCon = GRB.MAXIMIZE, model.offset / model.unit
@@ -67,8 +71,8 @@ def _solved(model: Model, start: Floats, record: Record, solver: Any) -> Answer:
     senses = np.where(equal, GRB.EQUAL, np.where(above, GRB.GREATER_EQUAL, GRB.LESS_EQUAL))
     solver.addMConstr(model.A, z, senses, np.where(above, model.row_lower, model.row_upper))
     z.BranchPriority, z.Start = model.priority.astype(np.int32), start
-    watcher = _Watcher(record, z)
-    solver.optimize(watcher)
+    watcher = _Watcher(record, z, GRB.Callback)
+    interrupted = interruptible(lambda: solver.optimize(watcher), solver.terminate)
     if watcher.failure is not None:
         raise watcher.failure
     names = {getattr(GRB.Status, name): name for name in (*STOPS, *IMPOSSIBLE)}
@@ -78,7 +82,7 @@ def _solved(model: Model, start: Floats, record: Record, solver: Any) -> Answer:
     return Answer(
         vector=np.array(z.X) if solver.SolCount else None,
         bound=solver.ObjBound if status in STOPS else np.inf,
-        stop=STOPS.get(status, Stop.HEURISTIC),
+        stop=stop_of(status, STOPS, interrupted=interrupted),
         nodes=int(solver.NodeCount),
         root_bound=watcher.root_bound,
     )
@@ -87,20 +91,18 @@ def _solved(model: Model, start: Floats, record: Record, solver: Any) -> Answer:
 class _Watcher:
     """Passes solutions and bounds on; an exception would be lost in the solver, so it is kept for later."""
 
-    def __init__(self, record: Record, z: Any) -> None:
-        self.record, self.z = record, z
+    def __init__(self, record: Record, z: Any, codes: Any) -> None:
+        self.record, self.z, self.codes = record, z, codes
         self.root_bound = np.inf
         self.failure: Exception | None = None
 
     def __call__(self, solver: Any, where: int) -> None:
-        from gurobipy import GRB
-
         try:
-            if where == GRB.Callback.MIPSOL:
+            if where == self.codes.MIPSOL:
                 self.record.found(np.array(solver.cbGetSolution(self.z)))
-            elif where == GRB.Callback.MIP:
-                bound = solver.cbGet(GRB.Callback.MIP_OBJBND)
-                if solver.cbGet(GRB.Callback.MIP_NODCNT) <= 1:
+            elif where == self.codes.MIP:
+                bound = solver.cbGet(self.codes.MIP_OBJBND)
+                if solver.cbGet(self.codes.MIP_NODCNT) <= 1:
                     self.root_bound = bound
                 self.record.bounded(bound)
         except Exception as failure:

@@ -4,12 +4,15 @@ It does best with d and π continuous, without the rows that break symmetries an
 start tree is better than what they find.
 """
 
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
 from omdt.errors import require
 from omdt.mdp import Floats
-from omdt.methods.milp.backend import Answer, Record, SolverError
+from omdt.methods.milp.backend import Answer, Record, SolverError, interruptible, stop_of
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import TOLERANCE
@@ -31,13 +34,15 @@ STOPS = {
 IMPOSSIBLE = ("kInfeasible", "kUnbounded", "kUnboundedOrInfeasible", "kModelError", "kLoadError")
 
 
+def load() -> Any:
+    """The package highspy."""
+    require("highspy", "highs", "the back-end highs")
+    return import_module("highspy")
+
+
 def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
     """Solve the program with HiGHS."""
-    require("highspy", "highs", "the back-end highs")
-    import highspy
-
-    # The scheduler of threads is shared by the process and keeps the number of threads it was first given.
-    highspy.Highs.resetGlobalScheduler(True)
+    highspy = load()
     solver = highspy.Highs()
     options = {
         "output_flag": False,
@@ -53,7 +58,7 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
     }
     for name, value in options.items():
         _check(solver.setOptionValue(name, value), f"does not accept {name} = {value}")
-    _check(solver.passModel(_program(model)), "does not accept the program")
+    _check(solver.passModel(_program(model, highspy)), "does not accept the program")
     solution = highspy.HighsSolution()
     solution.col_value = start
     _check(solver.setSolution(solution), "does not accept the start solution")
@@ -61,7 +66,8 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
     watcher = _Watcher(record)
     solver.cbMipImprovingSolution += watcher.solution
     solver.cbMipInterrupt += watcher.bound
-    _wait(solver)
+    solver.cbSimplexInterrupt += watcher.simplex
+    interrupted = interruptible(lambda: _run(solver), watcher.interrupt)
     if watcher.failure is not None:
         raise watcher.failure
     status, info = solver.getModelStatus().name, solver.getInfo()
@@ -71,57 +77,53 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
     return Answer(
         vector=np.array(solver.getSolution().col_value) if found else None,
         bound=info.mip_dual_bound if status in STOPS else np.inf,
-        stop=STOPS.get(status, Stop.HEURISTIC),
+        stop=stop_of(status, STOPS, interrupted=interrupted),
         nodes=int(info.mip_node_count),
         root_bound=watcher.root_bound,
     )
 
 
 class _Watcher:
-    """Passes solutions and bounds on; an exception would be lost in the solver's thread, so it is kept for later."""
+    """Passes solutions and bounds on; an exception would be lost in the solver, so it is kept for later."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
         self.root_bound = np.inf
         self.failure: Exception | None = None
+        self.stopping = False
 
-    def solution(self, event) -> None:  # type: ignore[no-untyped-def]
+    def interrupt(self) -> None:
+        self.stopping = True
+
+    def solution(self, event: Any) -> None:
         try:
             self.record.found(np.array(event.data_out.mip_solution))
         except Exception as failure:
-            self.failure = failure
+            self.failure, self.stopping = failure, True
 
-    def bound(self, event) -> None:  # type: ignore[no-untyped-def]
+    def bound(self, event: Any) -> None:
         if event.data_out.mip_node_count <= 1:
             self.root_bound = event.data_out.mip_dual_bound
-        if self.failure is not None:
+        self.record.bounded(event.data_out.mip_dual_bound)
+        self.simplex(event)
+
+    def simplex(self, event: Any) -> None:
+        if self.stopping:
             event.interrupt()
-        else:
-            self.record.bounded(event.data_out.mip_dual_bound)
 
 
-def _wait(solver) -> None:  # type: ignore[no-untyped-def]
-    """Run in a thread of its own, so that Ctrl-C arrives here and stops the solver at its next check."""
-    solver.HandleUserInterrupt = True
-    solver.startSolve()
-    while True:
-        try:
-            finished, _ = solver.wait(0.1)
-        except KeyboardInterrupt:
-            solver.cancelSolve()
-        else:
-            if finished:
-                return
+def _run(solver: Any) -> None:
+    solver.run()
+    # The scheduler is shared by the process: its threads must end with this one, and the next run may want more.
+    solver.resetGlobalScheduler(True)
 
 
-def _check(status, complaint: str) -> None:  # type: ignore[no-untyped-def]
+def _check(status: Any, complaint: str) -> None:
     if status.name == "kError":
         raise SolverError(f"HiGHS {complaint}")
 
 
-def _program(model: Model):  # type: ignore[no-untyped-def]
-    import highspy
-
+def _program(model: Model, highspy: Any) -> Any:
     matrix = sparse.csc_array(model.A)
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = model.A.shape

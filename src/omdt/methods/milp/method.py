@@ -1,6 +1,5 @@
 """The method milp: the mixed-integer program, started from a good tree and solved by one of several solvers."""
 
-import math
 from importlib import import_module
 from typing import cast
 
@@ -9,7 +8,6 @@ from omdt.errors import InputError
 from omdt.mdp import MDP
 from omdt.methods.milp.backend import Backend, Record
 from omdt.methods.milp.formulation import FORMS, encode, formulate
-from omdt.methods.milp.tolerance import leak
 from omdt.methods.search.local import local_search
 from omdt.solution import Claim, Limits, Stop, Watch
 from omdt.splits import Splits
@@ -47,12 +45,14 @@ def solve_milp(
     """
     _check(limits, backend, form)
     solver = cast(Backend, import_module(f"omdt.methods.milp.{backend}"))
+    solver.load()
     optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
     tree, value = _best_leaf(mdp, splits)
     watch.report(value, optimal.upper)
     try:
         seconds = min(start_seconds, watch.remaining / 2)
-        tree = local_search(mdp, splits, limits, seconds=seconds, seed=limits.seed)
+        grown = local_search(mdp, splits, limits, seconds=seconds, seed=limits.seed)
+        tree = max(tree, grown, key=lambda it: planning.evaluate(mdp, it, splits.observations))
         start = planning.tree_return(mdp, tree, splits.observations)
         watch.report(start.value, optimal.upper)
         if optimal.upper - start.value <= limits.gap * abs(start.value) or optimal.value <= start.upper:
@@ -67,25 +67,15 @@ def solve_milp(
             occupancy_seconds=min(OCCUPANCY_SECONDS, watch.remaining / 10),
             tuning=solver.TUNING,
         )
+        record = Record(model, tree, optimal.upper, watch, solver.DUAL_TOLERANCE)
+        start_vector = encode(model, tree)
     except KeyboardInterrupt:
         return Claim(tree, optimal.upper, Stop.INTERRUPTED)
-    record = Record(model, tree, optimal.upper, watch, solver.DUAL_TOLERANCE)
-    return _claim(solver, limits, record)
-
-
-def _claim(solver: Backend, limits: Limits, record: Record) -> Claim:
-    stop = Stop.INTERRUPTED
-    try:
-        answer = solver.run(record.model, encode(record.model, record.tree), limits, record)
-        stop = answer.stop
-        if math.isfinite(answer.bound):
-            record.bounded(answer.bound)
-        if answer.vector is not None:
-            record.found(answer.vector)
-    except KeyboardInterrupt:
-        pass
-    bound = min(record.bound + leak(record.model, record.tree), record.limit)
-    return Claim(record.tree, max(bound, record.value), stop)
+    answer = solver.run(model, start_vector, limits, record)
+    if answer.vector is not None:
+        record.found(answer.vector)
+    record.bounded(answer.bound)
+    return Claim(record.tree, record.bound, answer.stop)
 
 
 def _best_leaf(mdp: MDP, splits: Splits) -> tuple[TreePolicy, float]:

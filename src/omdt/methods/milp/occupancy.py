@@ -12,10 +12,12 @@ What the solver answers is not taken on trust. For *any* multipliers W (flow) an
     x_j ≤ p0·W + λ B + δ / (1 − γ),   δ = max over pairs of  1[pair = j] − (W(s) − γ P W) − λ g,  at least 0,
 
 because all occurrences together are 1/(1 − γ). The bound is computed from the multipliers by this formula, and the
-solver's tolerances can make it loose but not false. Where there is no time for a program, x_j ≤ min(1/(1 − γ), B / g_j).
+solver's tolerances can make it loose but not false. Without time for a program, x_j ≤ min(1/(1 − γ), B / g_j).
 """
 
 import time
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,9 @@ from scipy import sparse
 
 from omdt.errors import require
 from omdt.mdp import MDP, Bools, Floats, Ints
+
+MARGIN = 1e-4
+"""By which fraction bounds are enlarged: SCIP's presolve takes bounds that a tree meets exactly for contradictions."""
 
 SMALLEST = 1e-6
 """Bounds are not pushed below this fraction of 1/(1 − γ); smaller ones help no solver and blur its arithmetic."""
@@ -43,14 +48,13 @@ def occupancy_bounds(
         seconds: time to spend.
     """
     total = 1 / (1 - mdp.discount)
-    # One part in a billion makes up for the rounding of g and of the quotient.
-    simple = np.divide(budget, lost, out=np.full(len(lost), total), where=lost > budget / total) * (1 + 1e-9)
-    most = np.clip(simple, SMALLEST * total, total)
+    simple = np.divide(budget, lost, out=np.full(len(lost), total), where=lost > budget / total)
+    most: Floats = np.clip(simple * (1 + MARGIN), SMALLEST * total, total * (1 + MARGIN))
     pairs = np.flatnonzero(wanted & (most > SMALLEST * total))
     if seconds > 0 and len(pairs):
         deadline = time.perf_counter() + seconds
         for pair, bound in _linear_programs(mdp, state, action, lost, budget, pairs, deadline):
-            most[pair] = max(min(most[pair], bound), SMALLEST * total)
+            most[pair] = max(min(most[pair], bound * (1 + MARGIN)), SMALLEST * total)
     return most
 
 
@@ -63,10 +67,10 @@ def flow_matrix(mdp: MDP, state: Ints, action: Ints) -> sparse.csr_array:
 
 def _linear_programs(
     mdp: MDP, state: Ints, action: Ints, lost: Floats, budget: float, pairs: Ints, deadline: float
-) -> Any:
+) -> Iterator[tuple[int, float]]:
     """Yield pairs with their bounds until the deadline."""
     require("highspy", "highs", "bounding occupancies in the strong form")
-    import highspy
+    highspy: Any = import_module("highspy")
 
     S, X = mdp.n_states, len(state)
     flow = flow_matrix(mdp, state, action)
@@ -100,5 +104,5 @@ def _linear_programs(
             surplus[pair] += 1.0
             rounding = 1e-12 * (np.abs(W).max() + multiplier + 1.0)
             excess = (max(0.0, surplus.max()) + rounding) / (1 - mdp.discount)
-            yield pair, float(mdp.initial @ W) + multiplier + excess
+            yield int(pair), float(mdp.initial @ W) + multiplier + excess
         solver.changeColCost(int(pair), 0.0)

@@ -1,17 +1,18 @@
 """SCIP: open source, from the package pyscipopt; the fastest open solver on the strong form.
 
-It does best when it branches on the questions first, from the top of the tree down, then on the leaves' actions, then on
-d and π, which for that are integer; with rows that break symmetries; and without cuts, which hardly move the bound.
+It does best when it branches on the questions first, from the top of the tree down, then on the leaves' actions, then
+on d and π, which for that are integer; with rows that break symmetries; and without cuts, which hardly move the bound.
 SCIP works on one core.
 """
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from omdt.errors import require
 from omdt.mdp import Floats
-from omdt.methods.milp.backend import Answer, Record, SolverError
+from omdt.methods.milp.backend import Answer, Record, SolverError, interruptible, stop_of
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import TOLERANCE
@@ -33,11 +34,15 @@ STOPS = {
 IMPOSSIBLE = ("infeasible", "unbounded", "inforunbd")
 
 
+def load() -> Any:
+    """The package pyscipopt."""
+    require("pyscipopt", "scip", "the back-end scip")
+    return import_module("pyscipopt")
+
+
 def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
     """Solve the program with SCIP."""
-    require("pyscipopt", "scip", "the back-end scip")
-    import pyscipopt
-
+    pyscipopt = load()
     solver = pyscipopt.Model()
     solver.hideOutput()
     infinity = solver.infinity()
@@ -50,36 +55,35 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
             "separating/maxroundsroot": 0,
             "separating/maxrounds": 0,
             "randomization/randomseedshift": limits.seed % 2**31,
-            "misc/catchctrlc": True,
+            "misc/catchctrlc": False,
         }
     )
-    variables = _program(model, solver)
+    variables = _program(model, solver, pyscipopt.quicksum)
     solution = solver.createSol()
     for variable, value in zip(variables, start, strict=True):
         solver.setSolVal(solution, variable, value)
     solver.addSol(solution)
-    watcher = _watcher(record, variables)
+    watcher = _watcher(record, variables, pyscipopt)
     solver.includeEventhdlr(watcher, "watcher", "passes solutions and bounds on")
-    solver.optimize()
+    interrupted = interruptible(solver.optimizeNogil, solver.interruptSolve)
     if watcher.failure is not None:
         raise watcher.failure
     status = solver.getStatus()
     if status in IMPOSSIBLE:
         raise SolverError(f"SCIP ended with the status {status} on a program that has a solution")
+    root_bound = solver.getDualboundRoot()
     best = solver.getBestSol() if solver.getNSols() else None
     return Answer(
         vector=None if best is None else np.array([solver.getSolVal(best, variable) for variable in variables]),
         bound=solver.getDualbound() if status in STOPS else np.inf,
-        stop=STOPS.get(status, Stop.HEURISTIC),
+        stop=stop_of(status, STOPS, interrupted=interrupted),
         nodes=int(solver.getNTotalNodes()),
-        root_bound=solver.getDualboundRoot(),
+        root_bound=root_bound if abs(root_bound) < infinity else np.inf,
     )
 
 
-def _program(model: Model, solver: Any) -> list[Any]:
+def _program(model: Model, solver: Any, quicksum: Any) -> list[Any]:
     """Tell the solver the program; its variables, one a column."""
-    import pyscipopt
-
     variables = [
         solver.addVar(name, "I" if integer else "C", lower, upper, objective)
         for name, integer, lower, upper, objective in zip(
@@ -99,7 +103,7 @@ def _program(model: Model, solver: Any) -> list[Any]:
     for row, name in enumerate(model.row_names):
         entries = slice(A.indptr[row], A.indptr[row + 1])
         columns, values = A.indices[entries].tolist(), A.data[entries].tolist()
-        total = pyscipopt.quicksum(value * variables[column] for column, value in zip(columns, values, strict=True))
+        total = quicksum(value * variables[column] for column, value in zip(columns, values, strict=True))
         lower, upper = float(model.row_lower[row]), float(model.row_upper[row])
         if lower == upper:
             solver.addCons(total == upper, name)
@@ -108,9 +112,7 @@ def _program(model: Model, solver: Any) -> list[Any]:
     return variables
 
 
-def _watcher(record: Record, variables: list[Any]) -> Any:
-    import pyscipopt
-
+def _watcher(record: Record, variables: list[Any], pyscipopt: Any) -> Any:
     solutions = pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND
     nodes = pyscipopt.SCIP_EVENTTYPE.NODESOLVED
 

@@ -18,19 +18,20 @@ x' of another action is at most (4D + 5) ε. On the flow rows with residuals ρ,
 
     claimed return = return of T + Σ A^T(s, q) x_sq + Σ_s ρ_s (V^T − V̂)(s),
 
-with A^T the advantages over T and V̂ the values in the objective (0 in the paper's form). So what the solution claims and
-what its tree returns differ by at most
+with A^T the advantages over T and V̂ the values in the objective (0 in the paper's form). So what the solution claims
+and what its tree returns differ by at most
 
     leak(T) = ε ((4D + 5) Σ_{q not of T} |A^T(s, q)| M_sq + Σ_s flow_unit_s |V^T − V̂|(s)).
 
-A larger difference means that the solution is not that tree, and is an error. A branch is also closed when its relaxation
-is such a solution; what else is in that branch may be better than T by the leak, so the bound is widened by it, too.
+A larger difference means that the solution is not that tree, and is an error. A branch is also closed when its
+relaxation is such a solution; what else is in that branch may be better than T by the leak, so the bound is widened by
+it, too.
 """
 
 import numpy as np
 
 from omdt import planning
-from omdt.mdp import EPSILON, Floats
+from omdt.mdp import EPSILON
 from omdt.methods.milp.formulation import Model
 from omdt.tree import TreePolicy
 
@@ -59,6 +60,5 @@ def leak(model: Model, tree: TreePolicy) -> float:
     advantages = planning.q_values(mdp, values).value - values.value[:, None]
     other = (parts.classes[s, parts.action] != parts.classes[s, policy[s]]) & (parts.kind[s] >= 0)
     strayed = float((np.abs(advantages[s, parts.action]) * parts.most)[other].sum())
-    reference: Floats = planning.optimal_values(mdp).value if parts.budget else np.zeros(mdp.n_states)
-    residual = float((parts.flow_unit * np.abs(values.value - reference)).sum())
+    residual = float((parts.flow_unit * np.abs(values.value - parts.reference)).sum())
     return TOLERANCE * ((4 * parts.depth + 5) * strayed + residual)

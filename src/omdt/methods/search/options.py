@@ -93,7 +93,10 @@ class DenseOptions:
             bound = _scalar_product(self.mdp.initial, above)
             if bound < best:
                 best, vector = bound, above
-            if best <= target or (V is not start and excess <= 4 * slack + 1e-9 * float(np.abs(V).max())):
+            # V̄ lies between the policy's value and the bound; once both are clearly above the target, or as close as
+            # rounding allows, a better bound does not matter.
+            uncertainty = excess / (1 - self.mdp.discount)
+            if best <= target or (V is not start and uncertainty <= max(0.05 * (best - target), 8 * slack)):
                 break
             system, constant = self._policy(leaf_action, box, action)
             V = _solved(system, constant)
@@ -206,9 +209,14 @@ def _backup(V, Q, leaf_action, slots, starts, members, offsets, inverses):  # ty
         n = starts[slot + 1] - first
         gain = np.empty(n)
         for a in range(A):
+            # Where nothing is gained W is at most Q(s, a), and need not be computed if that is no better than the best.
+            promising = False
             for j in range(n):
                 t = members[first + j]
                 gain[j] = Q[t, a] - V[t]
+                promising |= gain[j] > 0 or Q[t, a] > best[t]
+            if not promising:
+                continue
             for i in range(n):
                 s = members[first + i]
                 total = V[s]
