@@ -125,12 +125,16 @@ def solve(
         int | None, typer.Option(metavar="D", help="At most D questions on any path.", show_default=False)
     ] = None,
     leaves: Annotated[int | None, typer.Option(metavar="N", help="At most N leaves.", show_default=False)] = None,
-    method: Annotated[str, typer.Option(help="How to find the tree: search or copy.")] = "search",
+    method: Annotated[str, typer.Option(help="How to find the tree: search, milp or copy.")] = "search",
+    backend: Annotated[
+        str | None, typer.Option(help="Solver of milp: highs, scip or gurobi; highs by default.", show_default=False)
+    ] = None,
     time_limit: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Stop with the best tree so far.", show_default=False)
     ] = None,
     gap: Annotated[float, typer.Option(help="Relative gap between value and bound that counts as a proof.")] = 1e-4,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tree.")] = 0,
+    threads: Annotated[int, typer.Option(help="Cores for the solver of milp.")] = 1,
     settings: Settings = None,
     discount: Discount = None,
     as_json: AsJson = False,
@@ -146,6 +150,7 @@ def solve(
     if output is not None:
         check_writable(output)
     mdp = _load(problem, settings, discount)
+    options: dict[str, Any] = {} if backend is None else {"backend": backend}
     with _console(stderr=True).status(f"solving {_escape(problem)}") as status:
         solution = run(
             mdp,
@@ -155,7 +160,9 @@ def solve(
             time_limit=time_limit,
             gap=gap,
             seed=seed,
+            threads=threads,
             progress=lambda point: status.update(_progress_line(*point)),
+            **options,
         )
     if output is not None:
         solution.save(output)

@@ -1,12 +1,14 @@
 """The one verb: solve(mdp, …) runs a method, recomputes the value of its tree, and refuses a false claim."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from omdt import planning
 from omdt.errors import FalseClaimError, InputError
 from omdt.mdp import MDP
 from omdt.methods.copy import copy_optimal_policy
+from omdt.methods.milp import solve_milp
 from omdt.methods.search.method import search
 from omdt.solution import Claim, Limits, Solution, Stop, TracePoint, Watch
 from omdt.splits import Splits
@@ -14,6 +16,7 @@ from omdt.tree import TreePolicy
 
 METHODS: dict[str, Callable[..., Claim]] = {
     "search": search,
+    "milp": solve_milp,
     "copy": copy_optimal_policy,
 }
 
@@ -48,7 +51,7 @@ def solve(
         seed: the same seed gives the same tree.
         threads: how many cores to use.
         progress: called with (seconds, value, bound) as these improve.
-        options: settings of the method.
+        options: settings of the method; `backend` and `form` of milp.
 
     Raises:
         InputError: if the limits or the method do not fit.
@@ -56,6 +59,9 @@ def solve(
     """
     if method not in METHODS:
         raise InputError(f"there is no method {method!r}; there are {', '.join(METHODS)}")
+    for option in options:
+        if option not in signature(METHODS[method]).parameters:
+            raise InputError(f"the method {method} has no setting {option!r}")
     limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads)
     max_depth, max_leaf_nodes, seed = limits.max_depth, limits.max_leaf_nodes, limits.seed
     splits = Splits.of(mdp) if splits is None else splits
