@@ -66,7 +66,7 @@ def model(tmp_path) -> Path:
 
 
 def test_the_script_solves_and_prints_one_json_object():
-    done = script("solve", "frozenlake_4x4", "--json")
+    done = script("solve", "frozenlake_4x4", "--method", "copy", "--json")
     assert done.returncode == 0
     data = json.loads(done.stdout)
     assert done.stdout.count("\n") == 1
@@ -76,7 +76,7 @@ def test_the_script_solves_and_prints_one_json_object():
 
 
 def test_the_script_writes_plain_text_into_a_pipe():
-    done = script("solve", "frozenlake_4x4")
+    done = script("solve", "frozenlake_4x4", "--method", "copy")
     assert done.returncode == 0
     assert "\x1b" not in done.stdout + done.stderr
     assert done.stderr == ""
@@ -93,7 +93,7 @@ def test_the_script_ends_with_status_2_on_bad_input():
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_the_script_survives_a_narrow_output_encoding(encoding):
     done = subprocess.run(
-        [SCRIPT, "solve", "frozenlake_4x4"],
+        [SCRIPT, "solve", "frozenlake_4x4", "--method", "copy"],
         capture_output=True,
         check=False,
         env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
@@ -185,8 +185,8 @@ def test_info_as_json(run):
 
 
 def test_solve_draws_the_tree_with_its_figures(run):
-    status, out, err = run("solve", "xor")
-    solution = omdt.solve(environment("xor"))
+    status, out, err = run("solve", "xor", "--method", "copy")
+    solution = omdt.solve(environment("xor"), method="copy")
     assert (status, err) == (0, "")
     assert solution.tree.to_text() in out
     for figure in (solution.value, solution.optimal_return, solution.random_return):
@@ -197,9 +197,9 @@ def test_solve_draws_the_tree_with_its_figures(run):
 
 
 def test_solve_as_json_equals_the_python_solution(run):
-    status, out, err = run("solve", "xor", "--json", "--gap", "0.01")
+    status, out, err = run("solve", "xor", "--method", "copy", "--json", "--gap", "0.01")
     data = json.loads(out)
-    expected = omdt.solve(environment("xor"), gap=0.01).to_dict()
+    expected = omdt.solve(environment("xor"), method="copy", gap=0.01).to_dict()
     assert (status, err) == (0, "")
     for key in ("seconds", "trace"):
         del data[key], expected[key]
@@ -220,7 +220,7 @@ def test_a_solution_without_proof_ends_with_status_0(run, monkeypatch, model):
 
 def test_output_holds_the_same_object(run, tmp_path):
     path = tmp_path / "policy.json"
-    status, out, _ = run("solve", "xor", "--json", "--output", path)
+    status, out, _ = run("solve", "xor", "--method", "copy", "--json", "--output", path)
     assert status == 0
     assert path.read_text(encoding="utf-8") == out
     assert omdt.load(path).problem == "xor"
@@ -229,23 +229,23 @@ def test_output_holds_the_same_object(run, tmp_path):
 
 def test_output_without_json_still_draws(run, tmp_path):
     path = tmp_path / "policy.json"
-    status, out, _ = run("solve", "xor", "--output", path)
+    status, out, _ = run("solve", "xor", "--method", "copy", "--output", path)
     assert status == 0
     assert "proven optimal" in out
     assert omdt.load(path).tree.to_text() in out
 
 
 def test_a_file_is_solved_under_its_own_name(run, model):
-    status, out, _ = run("solve", model, "--json")
+    status, out, _ = run("solve", model, "--method", "copy", "--json")
     data = json.loads(out)
     assert status == 0
     assert data["problem"] == str(model)
-    assert data["value"] == pytest.approx(omdt.solve(mdp_from(good_arrays())).value)
+    assert data["value"] == pytest.approx(omdt.solve(mdp_from(good_arrays()), method="copy").value)
 
 
 def test_the_discount_can_be_overridden(run, model):
     assert json.loads(run("info", model, "--discount", "0.5", "--json")[1])["discount"] == 0.5
-    assert json.loads(run("solve", model, "--discount", "0.5", "--json")[1])["discount"] == 0.5
+    assert json.loads(run("solve", model, "--method", "copy", "--discount", "0.5", "--json")[1])["discount"] == 0.5
 
 
 def test_parameters_reach_the_environment(run):
@@ -257,8 +257,10 @@ def test_parameters_reach_the_environment(run):
 
 
 def test_python_and_the_command_line_give_the_same_tree():
-    done = script("solve", "traffic_intersection", "--json")
-    assert json.loads(done.stdout)["tree"] == omdt.solve(environment("traffic_intersection")).tree.to_dict()
+    done = script("solve", "traffic_intersection", "--method", "copy", "--json")
+    assert (
+        json.loads(done.stdout)["tree"] == omdt.solve(environment("traffic_intersection"), method="copy").tree.to_dict()
+    )
 
 
 REFUSED = {
@@ -322,7 +324,7 @@ def test_bad_models_end_with_status_2_and_their_message(run, tmp_path, command, 
 def test_files_that_are_no_models_end_with_status_2(run, tmp_path, content):
     path = tmp_path / "model.npz"
     path.write_bytes(content)
-    status, out, err = run("solve", path)
+    status, out, err = run("solve", path, "--method", "copy")
     assert (status, out) == (2, "")
     assert str(path) in err
 
@@ -338,7 +340,7 @@ def test_parameters_of_a_file_are_refused(run, model):
 def test_output_that_cannot_be_written_is_refused_before_the_work(run, tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(solving, "solve", lambda *_, **__: pytest.fail("the work was started"))
-    status, out, err = run("solve", "xor", "--output", place)
+    status, out, err = run("solve", "xor", "--method", "copy", "--output", place)
     assert (status, out) == (2, "")
     assert "cannot write" in err
     assert list(tmp_path.iterdir()) == []
@@ -352,7 +354,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_status_2(run, tmp_path, monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    status, _, err = run("solve", "xor", "--output", path)
+    status, _, err = run("solve", "xor", "--method", "copy", "--output", path)
     assert status == 2
     assert "No space left" in err
     assert path.read_text() == "old"
@@ -378,7 +380,7 @@ def test_an_interrupt_ends_with_status_130(run, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(solving, "solve", interrupt)
-    status, out, _ = run("solve", "xor")
+    status, out, _ = run("solve", "xor", "--method", "copy")
     assert (status, out) == (130, "")
 
 
@@ -399,7 +401,7 @@ def test_odd_names_appear_literally(run, tmp_path, command, name):
     arrays = good_arrays() | {"feature_names": np.array([name, "y"]), "action_names": np.array([name + "!", "go"])}
     path = tmp_path / "model.npz"
     omdt.write(mdp_from(arrays), path)
-    status, out, err = run(command, path)
+    status, out, err = run(command, path, *(["--method", "copy"] if command == "solve" else []))
     assert status == 0, err
     assert "\x1b" not in out
     shown = name.replace("\x1b", r"\x1b").replace("\n", r"\n")
@@ -414,7 +416,7 @@ def test_odd_file_names_appear_literally(run, tmp_path, monkeypatch, command, na
     path = Path(name.replace("/", "_") + ".npz") if command == "info" else Path(name + ".npz")
     path.parent.mkdir(exist_ok=True)
     omdt.write(mdp_from(good_arrays()), path)
-    status, out, err = run(command, path)
+    status, out, err = run(command, path, *(["--method", "copy"] if command == "solve" else []))
     assert status == 0, err
     assert str(path) in out
 
@@ -425,7 +427,7 @@ def test_long_names_are_not_folded_in_a_pipe(run, tmp_path):
     path = tmp_path / "model.npz"
     omdt.write(mdp_from(arrays), path)
     for command in ("info", "solve"):
-        _, out, _ = run(command, path)
+        _, out, _ = run(command, path, *(["--method", "copy"] if command == "solve" else []))
         assert name in out
         assert "a" * 500 in out
 
@@ -436,3 +438,28 @@ def test_numbers_in_text_and_json_agree(run):
     for key in ("optimal_return", "random_return", "worst_return"):
         (shown,) = re.findall(rf"{key.replace('_', ' ')}\s+(\S+)", out)
         assert float(shown) == pytest.approx(data[key], rel=1e-8)
+
+
+def test_solve_searches_by_default(run):
+    status, out, err = run("solve", "frozenlake_4x4", "--depth", 2)
+    assert status == 0, err
+    assert "proven optimal" in out
+    assert "no tree of depth ≤ 2 returns more" in out
+    data = json.loads(run("solve", "frozenlake_4x4", "--leaves", 3, "--json")[1])
+    assert data["method"] == "search"
+    assert data["max_leaf_nodes"] == 3
+    assert data["proven"]
+
+
+@pytest.mark.needs("highspy")
+def test_milp_and_search_agree_from_the_command_line(run):
+    by_milp = json.loads(run("solve", "frozenlake_4x4", "--depth", 2, "--method", "milp", "--json")[1])
+    by_search = json.loads(run("solve", "frozenlake_4x4", "--depth", 2, "--json")[1])
+    assert by_milp["proven"]
+    assert by_milp["value"] == pytest.approx(by_search["value"], rel=1e-4)
+
+
+def test_a_backend_belongs_to_milp(run):
+    status, out, err = run("solve", "xor", "--depth", 1, "--backend", "scip")
+    assert (status, out) == (2, "")
+    assert "backend" in err

@@ -94,7 +94,7 @@ def test_a_small_advantage_that_adds_up_is_copied():
 
 def test_one_state_and_one_action():
     mdp = MDP(np.ones((1, 1)), [[-2.0]], [1.0], [0.0], discount=0.5)
-    solution = omdt.solve(mdp)
+    solution = omdt.solve(mdp, method="copy")
     assert (solution.value, solution.bound, solution.gap, solution.proven) == (-4.0, -4.0, 0.0, True)
     assert solution.normalized_return == 1.0
     assert solution.tree.to_dict() == {"action": "action_0"}
@@ -102,14 +102,14 @@ def test_one_state_and_one_action():
 
 def test_nothing_to_earn():
     mdp = MDP(np.eye(2)[[0, 0, 1, 1]], np.zeros((2, 2)), [1.0, 0.0], [0.0, 1.0])
-    solution = omdt.solve(mdp)
+    solution = omdt.solve(mdp, method="copy")
     assert (solution.value, solution.bound, solution.gap, solution.normalized_return) == (0.0, 0.0, 0.0, 1.0)
     assert solution.tree.n_nodes == 1
 
 
 def test_the_copy_is_pruned_with_thresholds_midway():
     mdp = environment("frozenlake_4x4")
-    tree = omdt.solve(mdp).tree
+    tree = omdt.solve(mdp, method="copy").tree
     assert tree.n_nodes == tree.pruned(mdp.features).n_nodes
     assert all(k % 1 == 0.5 for k in tree.threshold[tree.feature >= 0])
     assert tree.integer == (True, True)
@@ -118,7 +118,7 @@ def test_the_copy_is_pruned_with_thresholds_midway():
 @pytest.mark.parametrize("name", ["frozenlake_8x8", "traffic_intersection"])
 def test_the_same_call_gives_the_same_solution(name):
     def once() -> dict:
-        data = omdt.solve(environment(name), seed=5).to_dict()
+        data = omdt.solve(environment(name), method="copy", seed=5).to_dict()
         return {key: value for key, value in data.items() if key not in ("seconds", "trace")}
 
     assert once() == once()
@@ -126,14 +126,14 @@ def test_the_same_call_gives_the_same_solution(name):
 
 def test_the_trace_ends_with_the_result_and_is_heard():
     heard = []
-    solution = omdt.solve(environment("frozenlake_4x4"), progress=heard.append)
+    solution = omdt.solve(environment("frozenlake_4x4"), method="copy", progress=heard.append)
     assert solution.trace[-1][1:] == (solution.value, solution.bound)
     assert tuple(heard[-len(solution.trace) :]) == solution.trace
     assert 0 <= solution.trace[-1][0] <= solution.seconds + 1e-3
 
 
 def test_saved_solutions_of_real_problems_load_alike(tmp_path):
-    solution = omdt.solve(environment("xor"))
+    solution = omdt.solve(environment("xor"), method="copy")
     solution.save(tmp_path / "xor.json")
     loaded = omdt.load(tmp_path / "xor.json")
     assert loaded.to_json() == solution.to_json()
@@ -162,7 +162,7 @@ def test_calls_that_do_not_fit_are_refused(arguments, fragments):
 
 
 def test_whole_numbers_of_numpy_are_whole_numbers():
-    solution = omdt.solve(mdp_from(good_arrays()), seed=np.int64(3))
+    solution = omdt.solve(mdp_from(good_arrays()), method="copy", seed=np.int64(3))
     assert solution.seed == 3
     assert json.loads(solution.to_json())["seed"] == 3
 
@@ -228,7 +228,7 @@ def test_an_exhausted_search_has_a_gap_of_exactly_zero(monkeypatch):
     mdp = mdp_from(good_arrays())
     tree = two_actions(mdp)
     value = omdt.evaluate(mdp, tree)
-    method(monkeypatch, lambda *_: Claim(tree, value * (1 + 1e-12), Stop.COMPLETE))
+    method(monkeypatch, lambda *_: Claim(tree, value * (1 + 1e-15), Stop.COMPLETE))
     solution = omdt.solve(mdp, method="fake")
     assert (solution.value, solution.bound, solution.gap) == (value, value, 0.0)
 
@@ -263,7 +263,7 @@ def test_an_infinite_bound_is_still_a_solution_that_json_can_hold(monkeypatch):
 def test_the_value_is_recomputed_on_the_mdp_with_the_discount_of_the_mdp():
     mdp = environment("frozenlake_4x4")
     other = replace(mdp, discount=0.5)
-    solution = omdt.solve(other)
+    solution = omdt.solve(other, method="copy")
     assert solution.discount == 0.5
     assert solution.value == pytest.approx(optimum(other).value)
-    assert solution.value < omdt.solve(mdp).value
+    assert solution.value < omdt.solve(mdp, method="copy").value
