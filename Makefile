@@ -5,18 +5,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test lint types format bench bench-milp docs clean
+.PHONY: help install demo test lint types format bench bench-search bench-milp docs clean
 
 help:
-	@echo "make demo         solve a real problem and show the tree with its proof"
-	@echo "make test         run the tests"
-	@echo "make lint         check style"
-	@echo "make types        check types"
-	@echo "make format       put the code into the project's style"
-	@echo "make bench        print build, planning and simulation times"
-	@echo "make bench-milp   compare forms and solvers of the mixed-integer program (about an hour)"
-	@echo "make docs         build the documentation site into site/"
-	@echo "make clean        remove what the other targets made"
+	@echo "make demo          solve a real problem and show the tree with its proof"
+	@echo "make test          run the tests"
+	@echo "make lint          check style"
+	@echo "make types         check types"
+	@echo "make format        put the code into the project's style"
+	@echo "make bench         print build, planning and simulation times"
+	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
+	@echo "make bench-milp    compare forms and solvers of the mixed-integer program (about an hour)"
+	@echo "make docs          build the documentation site into site/"
+	@echo "make clean         remove what the other targets made"
 
 install: $(VENV)/.installed
 
@@ -46,6 +47,9 @@ format: install
 
 bench: install
 	$(BIN)/python benchmarks/foundation.py
+
+bench-search: install
+	$(BIN)/python benchmarks/search.py
 
 bench-milp: install
 	$(BIN)/python benchmarks/milp.py
