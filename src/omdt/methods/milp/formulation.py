@@ -144,7 +144,7 @@ def formulate(
         parts = strong_parts(mdp, splits, max_depth, max_leaf_nodes, tuning or Tuning())
         _refuse_giants(parts)
         parts = weigh(parts, start_value, occupancy_seconds)
-    return _assemble(parts)
+    return assemble(parts)
 
 
 def encode(model: Model, tree: TreePolicy) -> Floats:
@@ -233,7 +233,8 @@ def _refuse_giants(parts: Parts) -> None:
         )
 
 
-def _assemble(parts: Parts) -> Model:
+def assemble(parts: Parts) -> Model:
+    """The arrays of the program whose parts are given."""
     nodes, leaves, K, A = parts.n_nodes, parts.n_leaves, parts.n_questions, parts.mdp.n_actions
     U, X, choices = len(parts.states), len(parts.state), int(parts.n_classes.sum())
     sizes = {"b": nodes * K, "c": leaves * A, "d": nodes * U, "π": choices, "x": X}
