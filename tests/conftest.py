@@ -1,6 +1,8 @@
 """What all tests share: the marker for optional dependencies, and the report on what was left out because of it."""
 
 import os
+import signal
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
@@ -8,9 +10,16 @@ import pytest
 ALL_EXTRAS = os.environ.get("OMDT_ALL_EXTRAS") == "1"
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Let SIGINT raise KeyboardInterrupt, also where the tests run in the background and would ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(module): the test needs an optional dependency")
-    config.addinivalue_line("markers", "slow: takes minutes; run by `make test-slow`, left out of `make test`")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -1,17 +1,15 @@
 """The search against brute force over all trees, on every kind of question, limit and MDP; and its conduct."""
 
 import signal
-import subprocess
 import sys
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import omdt
-from omdt import planning
+from omdt import cli, planning
 from omdt.errors import InputError
 from omdt.mdp import MDP
 from omdt.methods.search import evaluation, exact, method
@@ -190,11 +188,39 @@ def test_a_limit_is_needed() -> None:
 
 
 def test_time_limit_keeps_tree_and_bound() -> None:
-    omdt.solve(omdt.make("frozenlake_4x4"), max_depth=1)  # compiles, so that the time goes into the search
-    solution = omdt.solve(omdt.make("frozenlake_12x12"), max_depth=3, time_limit=4)
+    solution = omdt.solve(omdt.make("frozenlake_12x12"), max_depth=4, time_limit=2)
     assert solution.stop is Stop.TIME
-    assert solution.random_return < solution.value < solution.bound < solution.optimal_return
+    assert 0 <= solution.value <= solution.bound
+    assert solution.tree.depth <= 4
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_interrupt_keeps_tree_and_the_bound_that_has_fallen() -> None:
+    mdp = omdt.make("frozenlake_12x12")
+    optimal = planning.expected_return(mdp, planning.optimal_values(mdp)).value
+    interrupted = []
+
+    def interrupt(point: tuple[float, float, float]) -> None:
+        if point[2] < 0.99 * optimal and not interrupted:
+            interrupted.append(point)
+            signal.raise_signal(signal.SIGINT)
+
+    solution = omdt.solve(mdp, max_depth=3, progress=interrupt)
+    assert len(interrupted) == 1
+    assert solution.stop is Stop.INTERRUPTED
+    assert 0 < solution.value < solution.bound < 0.99 * optimal
     assert not solution.proven
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_second_interrupt_ends_the_program() -> None:
+    def impatient() -> None:
+        with Watch().catching_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        impatient()
 
 
 def test_bound_falls_and_value_rises() -> None:
@@ -239,20 +265,22 @@ def test_value_of_local_search_is_that_of_its_tree() -> None:
     assert omdt.evaluate(mdp, to_policy(local.best, splits, mdp)) == pytest.approx(local.value, rel=1e-9)
 
 
-def test_interrupt_prints_the_best_tree_and_exits_with_130() -> None:
-    command = [str(Path(sys.executable).with_name("omdt")), "solve", "frozenlake_12x12", "--depth", "4"]
-    running = subprocess.Popen(
-        [*command, "--time-limit", "100"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    try:
-        running.wait(timeout=8)
-    except subprocess.TimeoutExpired:
-        running.send_signal(signal.SIGINT)
-    output, errors = running.communicate(timeout=60)
-    assert running.returncode == 130, errors
+@pytest.mark.usefixtures("ctrl_c")
+def test_interrupt_prints_the_best_tree_and_exits_with_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pending = [signal.SIGINT]
+
+    def interrupt(*_: float) -> str:
+        while pending:
+            signal.raise_signal(pending.pop())
+        return ""
+
+    monkeypatch.setattr(cli, "_progress_line", interrupt)
+    monkeypatch.setattr(sys, "argv", ["omdt", "solve", "frozenlake_12x12", "--depth", "4"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 130
+    output = capsys.readouterr().out
     assert "not proven" in output
-    assert "depth 4" in output
+    assert "no tree of depth ≤ 4 returns more" in output

@@ -135,6 +135,7 @@ def test_time_limit_keeps_a_tree(backend: str) -> None:
     assert claim.bound <= planning.expected_return(mdp, planning.optimal_values(mdp)).upper
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("backend", EACH_BACKEND[:2])
 @pytest.mark.parametrize("seconds", [0.3, 2.5], ids=["while starting", "while solving"])
 def test_interruption_keeps_a_tree(backend: str, seconds: float) -> None:
