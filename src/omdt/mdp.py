@@ -85,6 +85,8 @@ class MDP:
 
         initial = _distribution(self.initial, S)
         discount = _discount(self.discount)
+        if 1 - discount <= 16 * EPSILON * int(np.diff(transitions.indptr).max()):
+            raise InputError(f"discount is {discount!r}, so close to 1 that rounding hides the difference; lower it")
         largest = float(np.abs(rewards).max())
         if largest > LARGEST_VALUE * (1 - discount):
             raise InputError(f"rewards as large as {largest:g} overflow when they are summed up; divide all rewards")

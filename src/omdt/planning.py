@@ -26,6 +26,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import LinearOperator, bicgstab
 
 from omdt.errors import InputError
@@ -91,7 +92,7 @@ def q_values(mdp: MDP, values: Certified[Floats]) -> Certified[Floats]:
     """[S, A] value of taking each action once and earning `values` from the next state on."""
     q = mdp.rewards + mdp.discount * _product(mdp.transitions, values.value).reshape(mdp.rewards.shape)
     rounding = _rounding(float(np.abs(mdp.rewards).max()), float(np.abs(values.value).max()))
-    return Certified(q, values.error * (1 + _row_excess(mdp.transitions)) + rounding)
+    return Certified(q, values.error * (1 + row_excess(mdp.transitions)) + rounding)
 
 
 def greedy(q: Certified[Floats]) -> Ints:
@@ -208,10 +209,11 @@ def _fixpoint(
     The residual is brought below `accuracy`, or as low as `TARGET` asks for if that is more.
     """
     if len(b) <= DENSE_STATES:
-        matrix = np.eye(len(b)) - M.toarray()
-        x: Floats = np.linalg.solve(matrix, b)
+        factors = lu_factor(np.eye(len(b)) - M.toarray(), overwrite_a=True, check_finite=False)
+        x: Floats = lu_solve(factors, b, check_finite=False)
         # One step of refinement with an accurate residual removes the rounding of the factorisation.
-        return x + np.linalg.solve(matrix, b + _product(M, x) - x)
+        correction: Floats = lu_solve(factors, b + _product(M, x) - x, check_finite=False)
+        return x + correction
 
     def size(vector: Floats) -> float:
         return float(np.linalg.norm(vector, norm))
@@ -253,11 +255,11 @@ def _bellman_residual(mdp: MDP, rewards: Floats, values: Floats) -> float:
 
 def _error(mdp: MDP, residual: float) -> float:
     """Bound on the distance to the fixpoint that a residual leaves open."""
-    contraction = 1 - mdp.discount * (1 + _row_excess(mdp.transitions))
+    contraction = 1 - mdp.discount * (1 + row_excess(mdp.transitions))
     return float(residual) / contraction * (1 + 4 * EPSILON) if contraction > 0 else math.inf
 
 
-def _row_excess(P: sparse.csr_array) -> float:
+def row_excess(P: sparse.csr_array) -> float:
     """By how much a row that was normalised in floating point may exceed 1."""
     return 4 * EPSILON * int(np.diff(P.indptr).max())
 

@@ -105,11 +105,15 @@ def _check_size(tree: TreePolicy, limits: Limits) -> None:
 def _checked_bound(claim: Claim, value: planning.Certified[float], optimal: planning.Certified[float]) -> float:
     """The claimed bound, at most the optimum; the value itself when a finished method claims no more than that."""
     rounding = 2 * (value.error + optimal.error)
-    if not value.value <= claim.bound + rounding + TOLERANCE * max(abs(value.value), abs(optimal.value)):
+    # Where nothing can be earned at all, only underflow is left.
+    tolerance = TOLERANCE * max(abs(value.value), abs(optimal.value), 1e-280)
+    if not value.value <= claim.bound + rounding + tolerance:
         raise FalseClaimError(
             f"the method claims that no tree returns more than {claim.bound!r}, "
             f"but its own tree returns {value.value!r}"
         )
-    if claim.stop is Stop.COMPLETE and claim.bound <= value.value + rounding:
-        return value.value
-    return max(min(claim.bound, optimal.upper), value.value)
+    bound = max(min(claim.bound, optimal.upper), value.value)
+    if rounding > tolerance:
+        # What is not known of the value counts as gap.
+        return bound + value.error
+    return value.value if claim.stop is Stop.COMPLETE and bound <= value.value + rounding else bound

@@ -74,13 +74,13 @@ class ExactSearch:
         )
         self.closed = -np.inf
         self.nodes = 0
+        self.evaluated: set[bytes] = set()
         self.counter = itertools.count()
         self.heap: list[tuple[float, int, Partial]] = []
-        values = planning.optimal_values(mdp)
         everything = self.regions.region(np.arange(mdp.n_states))
         nothing_fixed = np.full(mdp.n_states, -1)
-        root = Partial(None, nothing_fixed, (Open((), everything, local.max_depth),), 0, values.upper)
-        self._push(planning.expected_return(mdp, values).upper, root)
+        root = Partial(None, nothing_fixed, (Open((), everything, local.max_depth),), 0, local.optimal.upper)
+        self._push(local.bound, root)
 
     @property
     def bound(self) -> float:
@@ -143,8 +143,8 @@ class ExactSearch:
                 tree = replaced(partial.tree, chosen.path, action)
                 if rest:
                     self._push(bound, Partial(tree, leaf_action, rest, partial.n_leaves + 1, partial.vector))
-                elif self.local.engine.evaluate(leaf_action) > self.local.value + self.local.noise:
-                    self.local.consider(tree)
+                else:
+                    self._complete(bound, tree, leaf_action)
         if min(chosen.depth, self._spare(partial)) == 0:
             return
         for k in self.regions.questions(chosen.region):
@@ -156,6 +156,18 @@ class ExactSearch:
             tree = replaced(partial.tree, chosen.path, (int(k), None, None))
             child = Partial(tree, partial.leaf_action, (*rest, *sides), partial.n_leaves, partial.vector)
             self._push(bound, child)
+
+    def _complete(self, bound: float, tree: Nested, policy: Ints) -> None:
+        """Evaluate a tree with nothing open; what is not known of its return counts for the bound."""
+        key = policy.astype(np.int16).tobytes()
+        if key in self.evaluated:
+            return
+        self.evaluated.add(key)
+        value = planning.expected_return(self.mdp, planning.policy_values(self.mdp, policy))
+        self.closed = max(self.closed, min(bound, value.upper))
+        if value.value > self.local.value:
+            self.local.value, self.local.best = value.value, tree
+            self.watch.report(value.value, max(bound, self.bound))
 
     def _choice(self, partial: Partial) -> Open:
         """The open region that promises to cost most."""

@@ -28,6 +28,8 @@ Nested = Any
 
 EXACT_PER_NODE = 12
 MIXING = 0.02
+MAX_STEPS = 1000
+"""Improvements from one start at most, in case rounding makes them go round in circles."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Place:
 
 def local_search(mdp: MDP, splits: Splits, limits: Limits, *, seconds: float, seed: int) -> TreePolicy:
     """The best tree found within the given time."""
-    search = LocalSearch(mdp, splits, replace(limits, seed=seed), Watch(seconds), np.inf)
+    search = LocalSearch(mdp, splits, replace(limits, seed=seed), Watch(seconds))
     search.start()
     while search.watch.remaining > 0 and not search.done:
         search.climb(1)
@@ -78,10 +80,14 @@ class LocalSearch:
         best: the best tree so far.
         value: its return.
         bound: no tree returns more, as far as is known; only reported.
+        optimal: [S] values of the best policy of any form.
     """
 
-    def __init__(self, mdp: MDP, splits: Splits, limits: Limits, watch: Watch, bound: float) -> None:
-        self.mdp, self.sides, self.watch, self.bound = mdp, splits.sides(), watch, bound
+    def __init__(self, mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> None:
+        self.mdp, self.sides, self.watch = mdp, splits.sides(), watch
+        self.optimal = planning.optimal_values(mdp)
+        optimal_return = planning.expected_return(mdp, self.optimal)
+        self.bound = optimal_return.upper
         # Sums over states are matrix products, which need numbers instead of booleans.
         self.weights_of_side = self.sides.astype(np.float64)
         self.random = np.random.default_rng(limits.seed)
@@ -89,8 +95,8 @@ class LocalSearch:
         self.max_leaves = 2 ** (depth or 0) if leaves is None else leaves
         self.max_depth = self.max_leaves - 1 if depth is None else depth
         self.engine: Engine = engine(mdp)
-        # Differences in return below this are rounding; following them could go round in circles.
-        self.noise = 1e-13 * float(np.abs(mdp.rewards).max()) / (1 - mdp.discount)
+        # Differences in return below this are rounding, not worth following.
+        self.noise = 1e-12 * abs(optimal_return.value)
         self.value = -np.inf
         self.best: Nested = 0
         self.seeds = self._seeds()
@@ -142,8 +148,7 @@ class LocalSearch:
 
     def _seeds(self) -> Iterator[Nested]:
         """Trees fitted to the Q-values of the optimal policy and of the trees themselves."""
-        values = planning.optimal_values(self.mdp)
-        q = planning.q_values(self.mdp, values)
+        q = planning.q_values(self.mdp, self.optimal)
         advantages = q.value - q.value.max(axis=1, keepdims=True)
         states = np.arange(self.mdp.n_states)
         optimal = planning.occupancies(self.mdp, planning.greedy(q)).value
@@ -166,7 +171,9 @@ class LocalSearch:
     def _climb(self, tree: Nested) -> None:
         """Take the best of the promising neighbours until none is better."""
         value = self.consider(tree)
-        while not self._late():
+        for _ in range(MAX_STEPS):
+            if self._late():
+                return
             candidates = self._neighbours(tree)
             best_value, best_tree = value, None
             for candidate in candidates:

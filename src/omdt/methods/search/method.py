@@ -4,7 +4,6 @@ Turns are counted in climbs and nodes, not in seconds, so that the same seed giv
 cuts the run off.
 """
 
-from omdt import planning
 from omdt.errors import InputError
 from omdt.mdp import MDP
 from omdt.methods.search.exact import ExactSearch, can_search
@@ -21,8 +20,7 @@ def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Claim:
     """The best tree within the size limit, with a proof when there is time for it."""
     if not limits.limits_size:
         raise InputError("the method search needs a size limit; give a depth, a number of leaves, or both")
-    optimal = planning.expected_return(mdp, planning.optimal_values(mdp)).upper
-    local = LocalSearch(mdp, splits, limits, watch, optimal)
+    local = LocalSearch(mdp, splits, limits, watch)
     exact: ExactSearch | None = None
     with watch.catching_interrupts():
         local.start()
@@ -34,7 +32,7 @@ def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Claim:
         else:
             while watch.remaining > 0 and not local.done:
                 local.climb(CLIMBS_A_TURN)
-    bound = optimal if exact is None else min(optimal, exact.bound)
+    bound = local.bound if exact is None else exact.bound
     return Claim(to_policy(local.best, splits, mdp), max(bound, local.value), _stop(exact, watch))
 
 

@@ -27,6 +27,7 @@ from typing import Protocol
 import numpy as np
 from numba import njit
 
+from omdt import planning
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.methods.search.boxes import Regions
 from omdt.methods.search.evaluation import forward
@@ -56,7 +57,8 @@ class AcyclicOptions:
         P = mdp.transitions
         self.arrays = (P.indptr, P.indices, P.data, mdp.rewards, mdp.discount, order)
         longest = int(np.diff(P.indptr).max())
-        self.unit = (longest + 8) * EPSILON / (1 - mdp.discount) ** 2
+        contraction = 1 - mdp.discount * (1 + planning.row_excess(P))
+        self.unit = (longest + 8) * EPSILON / contraction**2
 
     def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
         """As in `OptionBound`."""
@@ -77,11 +79,15 @@ class DenseOptions:
     def __init__(self, mdp: MDP, regions: Regions, max_bytes: int) -> None:
         self.mdp = mdp
         self.inverses = Inverses(mdp, regions, max_bytes)
+        # A row that was normalised in floating point may exceed 1 a little.
+        self.contraction = 1 - mdp.discount * (1 + planning.row_excess(mdp.transitions))
 
     def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
         """As in `OptionBound`."""
         slots = self.inverses.slots(active)
         V, best, vector = start, _scalar_product(self.mdp.initial, start), start
+        if self.inverses.defect >= 0.5:
+            return best, vector, self.mdp.initial
         system = np.eye(0)
         for _ in range(MAX_ITERATIONS):
             Q = self.mdp.rewards + self.mdp.discount * (self.mdp.transitions @ V).reshape(self.mdp.rewards.shape)
@@ -89,13 +95,13 @@ class DenseOptions:
             slack = self._slack(V, Q)
             excess = max(float(np.max(TV - V)) + slack, 0.0)
             # Where V was a bound, so is T V; where V is the value of a policy, its residual makes it one.
-            above = TV + slack if V is start else V + excess / (1 - self.mdp.discount) * (1 + 4 * EPSILON)
+            above = TV + slack if V is start else V + excess / self.contraction * (1 + 4 * EPSILON)
             bound = _scalar_product(self.mdp.initial, above)
             if bound < best:
                 best, vector = bound, above
             # V̄ lies between the policy's value and the bound; once both are clearly above the target, or as close as
             # rounding allows, a better bound does not matter.
-            uncertainty = excess / (1 - self.mdp.discount)
+            uncertainty = excess / self.contraction
             if best <= target or (V is not start and uncertainty <= max(0.05 * (best - target), 8 * slack)):
                 break
             system, constant = self._policy(leaf_action, box, action)
