@@ -10,24 +10,29 @@ Policy = tuple[int, ...]
 """One action a state, −1 where a partial policy says nothing."""
 
 
-def tree_policies(features: np.ndarray, n_actions: int, max_depth: int, max_leaves: int) -> set[Policy]:
-    """Every policy that some threshold tree within the limits has."""
-    questions = {
-        frozenset(np.flatnonzero(column <= value).tolist()) for column in features.T for value in np.unique(column)
-    }
+def threshold_questions(features: np.ndarray) -> set[frozenset[int]]:
+    """The states on the left of every threshold on every feature."""
+    return {frozenset(np.flatnonzero(column <= value).tolist()) for column in features.T for value in np.unique(column)}
+
+
+def tree_policies(
+    questions: set[frozenset[int]], n_states: int, n_actions: int, max_depth: int, max_leaves: int
+) -> np.ndarray:
+    """[n, S] every policy that some tree within the limits has; a question is given by the states on its left."""
 
     @cache
     def of(region: frozenset[int], depth: int, leaves: int) -> frozenset[Policy]:
-        found = {tuple(a if s in region else -1 for s in range(len(features))) for a in range(n_actions)}
+        found = {tuple(a if s in region else -1 for s in range(n_states)) for a in range(n_actions)}
         if depth and leaves > 1:
+            most = 2 ** (depth - 1)
             for question in questions:
                 left, right = region & question, region - question
-                if left and right:
-                    for share in range(1, leaves):
-                        found.update(merged(of(left, depth - 1, share), of(right, depth - 1, leaves - share)))
+                for share in range(1, leaves) if left and right else ():
+                    lefts = of(left, depth - 1, min(share, most))
+                    found.update(merged(lefts, of(right, depth - 1, min(leaves - share, most))))
         return frozenset(found)
 
-    return set(of(frozenset(range(len(features))), max_depth, max_leaves))
+    return np.array(sorted(of(frozenset(range(n_states)), max_depth, max_leaves)))
 
 
 def merged(left: frozenset[Policy], right: frozenset[Policy]) -> Iterator[Policy]:
@@ -56,5 +61,5 @@ def best_return(
     """The most that a threshold tree within the limits returns."""
     leaves = max_leaves if max_leaves is not None else 2**max_depth  # type: ignore[operator]
     depth = max_depth if max_depth is not None else leaves - 1
-    policies = tree_policies(features, r.shape[1], depth, leaves)
-    return float(returns(P, r, initial, discount, np.array(sorted(policies))).max())
+    policies = tree_policies(threshold_questions(features), *r.shape, depth, leaves)
+    return float(returns(P, r, initial, discount, policies).max())

@@ -175,8 +175,9 @@ def solve(
 
 
 def _progress_line(seconds: float, value: float, bound: float) -> str:
-    gap = (bound - value) / max(abs(value), 1e-12)
-    return f"value {value:.6g}   bound {bound:.6g}   gap {gap:.2%}   {seconds:.0f} s"
+    from omdt.solution import relative_gap
+
+    return f"value {value:.6g}   bound {bound:.6g}   gap {relative_gap(value, bound):.2%}   {seconds:.0f} s"
 
 
 def show(solution: "Solution", console: "Console") -> None:

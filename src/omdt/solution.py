@@ -23,6 +23,11 @@ TracePoint = tuple[float, float, float]
 """Seconds since the start, value of the best tree, upper bound."""
 
 
+def relative_gap(value: float, bound: float) -> float:
+    """How far a bound is above a value, relative to the value."""
+    return max(0.0, bound - value) / max(abs(value), 1e-12)
+
+
 @dataclass(frozen=True)
 class Limits:
     """How large a tree may be and how much work may go into it.
@@ -180,7 +185,7 @@ class Solution:
     @property
     def gap(self) -> float:
         """How far the value may be from the best of any tree within the limits, relative to the value."""
-        return max(0.0, self.bound - self.value) / max(abs(self.value), 1e-12)
+        return relative_gap(self.value, self.bound)
 
     @property
     def proven(self) -> bool:

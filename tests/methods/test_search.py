@@ -3,13 +3,13 @@
 import signal
 import sys
 from dataclasses import replace
-from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
 
 import omdt
+from brute_force import returns, tree_policies
 from omdt import cli, planning
 from omdt.errors import InputError
 from omdt.mdp import MDP
@@ -65,29 +65,11 @@ def random_limits(rng: np.random.Generator) -> tuple[int | None, int | None]:
 
 
 def best_return(mdp: MDP, sides: np.ndarray, depth: int, leaves: int) -> float:
-    """The most that any tree returns, by listing the policies of all trees."""
-    S, A = mdp.rewards.shape
+    """The most that any tree over the given questions returns."""
     questions = {frozenset(np.flatnonzero(~column).tolist()) for column in sides.T}
-
-    @cache
-    def policies(region: frozenset[int], depth: int, leaves: int) -> frozenset[tuple[int, ...]]:
-        found = {tuple(a if s in region else -1 for s in range(S)) for a in range(A)}
-        if depth and leaves > 1:
-            for question in questions:
-                left, right = region & question, region - question
-                most = 2 ** (depth - 1)
-                for share in range(1, leaves) if left and right else ():
-                    lefts = policies(left, depth - 1, min(share, most))
-                    rights = policies(right, depth - 1, min(leaves - share, most))
-                    found.update(tuple(map(max, one, other)) for one, other in product(lefts, rights))
-        return frozenset(found)
-
-    P = mdp.transitions.toarray().reshape(S, A, S)
-    states = np.arange(S)
-    every = np.array(sorted(policies(frozenset(range(S)), depth, leaves)))
-    systems = np.eye(S) - mdp.discount * P[states, every]
-    values = np.linalg.solve(systems, mdp.rewards[states, every][..., None])[..., 0]
-    return float((values @ mdp.initial).max())
+    policies = tree_policies(questions, *mdp.rewards.shape, depth, leaves)
+    P = mdp.transitions.toarray().reshape(*mdp.rewards.shape, mdp.n_states)
+    return float(returns(P, mdp.rewards, mdp.initial, mdp.discount, policies).max())
 
 
 @pytest.mark.parametrize("block", range(20))

@@ -188,7 +188,12 @@ class Sparse:
         return planning.expected_return(self.mdp, planning.policy_values(self.mdp, policy)).value
 
 
+def look_ahead(mdp: MDP, values: Floats) -> Floats:
+    """[S, A] r + γ P V"""
+    q: Floats = mdp.rewards + mdp.discount * (mdp.transitions @ values).reshape(mdp.rewards.shape)
+    return q
+
+
 def _advantages(mdp: MDP, values: Floats) -> Floats:
     """[S, A] how much better each action is than following the policy whose values are given."""
-    q = mdp.rewards + mdp.discount * (mdp.transitions @ values).reshape(mdp.rewards.shape)
-    return np.asarray(q - values[:, None], dtype=np.float64)
+    return look_ahead(mdp, values) - values[:, None]

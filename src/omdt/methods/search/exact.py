@@ -18,7 +18,7 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import MDP, Floats, Ints
 from omdt.methods.search.boxes import Region, Regions
-from omdt.methods.search.evaluation import DENSE_STATES, topological_order
+from omdt.methods.search.evaluation import DENSE_STATES, look_ahead, topological_order
 from omdt.methods.search.local import LocalSearch, Nested, replaced
 from omdt.methods.search.options import AcyclicOptions, DenseOptions, OptionBound
 from omdt.solution import Limits, Watch
@@ -175,19 +175,13 @@ class ExactSearch:
             return partial.opens[0]
         assert partial.visits is not None
         V = partial.vector
-        q = self.mdp.rewards + self.mdp.discount * (self.mdp.transitions @ V).reshape(self.mdp.rewards.shape)
-        costs = partial.visits[:, None] * (V[:, None] - q)
-        return max(partial.opens, key=lambda o: self._cheapest(o, costs))
+        gains = partial.visits[:, None] * (look_ahead(self.mdp, V) - V[:, None])
+        return min(partial.opens, key=lambda o: self._most_to_gain(o, gains))
 
-    def _cheapest(self, o: Open, costs: Floats) -> float:
-        """First-order cost of the best leaf or stump in a region."""
-        here = costs[o.region.states]
-        leaf = float(here.sum(axis=0).min())
-        if o.depth == 0:
-            return leaf
-        right = self.local.weights_of_side[o.region.states].T @ here
-        left = here.sum(axis=0) - right
-        return min(leaf, float((left.min(axis=1) + right.min(axis=1)).min()))
+    def _most_to_gain(self, o: Open, gains: Floats) -> float:
+        """First-order gain, at most 0, of the best leaf or stump in a region."""
+        leaf = float(gains[o.region.states].sum(axis=0).max())
+        return leaf if o.depth == 0 else max(leaf, self.local.stump_score(gains, o.region.states))
 
 
 def _sibling_action(tree: Nested, path: tuple[bool, ...]) -> Any:

@@ -135,16 +135,20 @@ class LocalSearch:
 
     def policy(self, tree: Nested) -> Ints:
         """[S] the actions of a tree."""
-        policy = np.empty(self.mdp.n_states, dtype=np.int64)
-        stack = [(tree, np.arange(self.mdp.n_states))]
+        return self._policy_on(tree, np.arange(self.mdp.n_states))
+
+    def _policy_on(self, tree: Nested, states: Ints) -> Ints:
+        """[n] what a tree would do in the given states."""
+        actions = np.empty(len(states), dtype=np.int64)
+        stack = [(tree, np.arange(len(states)))]
         while stack:
-            node, states = stack.pop()
+            node, rows = stack.pop()
             if isinstance(node, tuple):
-                right = self.sides[states, node[0]]
-                stack += [(node[1], states[~right]), (node[2], states[right])]
+                right = self.sides[states[rows], node[0]]
+                stack += [(node[1], rows[~right]), (node[2], rows[right])]
             else:
-                policy[states] = node
-        return policy
+                actions[rows] = node
+        return actions
 
     def _seeds(self) -> Iterator[Nested]:
         """Trees fitted to the Q-values of the optimal policy and of the trees themselves."""
@@ -243,16 +247,6 @@ class LocalSearch:
         best: Ints = np.argsort(-np.maximum(straight, crossed), kind="stable")[:EXACT_PER_NODE]
         return best
 
-    def _policy_on(self, tree: Nested, states: Ints) -> Ints:
-        """[n] what a subtree would do in the given states."""
-        if not isinstance(tree, tuple):
-            return np.full(len(states), tree)
-        right = self.sides[states, tree[0]]
-        actions = np.empty(len(states), dtype=np.int64)
-        actions[right] = self._policy_on(tree[2], states[right])
-        actions[~right] = self._policy_on(tree[1], states[~right])
-        return actions
-
     def _stumps(self, gains: Floats, states: Ints) -> tuple[Floats, Ints, Ints]:
         """[K] first-order gain of the best stump on each question, with its two actions."""
         g = gains[states]
@@ -273,14 +267,14 @@ class LocalSearch:
         best, best_score = None, -np.inf
         for k in np.argsort(-scores, kind="stable")[: 2 * EXACT_PER_NODE]:
             right = self.sides[states, k]
-            score = sum(self._stump_score(gains, part) for part in (states[right], states[~right]))
+            score = sum(self.stump_score(gains, part) for part in (states[right], states[~right]))
             if score > best_score:
                 best, best_score = int(k), score
         assert best is not None
         right = self.sides[states, best]
         # Leaves are shared out by how much each side has to gain from a split.
         worth = [
-            self._stump_score(gains, part) - gains[part].sum(axis=0).max() for part in (states[~right], states[right])
+            self.stump_score(gains, part) - gains[part].sum(axis=0).max() for part in (states[~right], states[right])
         ]
         left_leaves, right_leaves = _shared_leaves(leaves, depth, worth)
         return (
@@ -289,7 +283,8 @@ class LocalSearch:
             self._fitted(gains, states[right], depth - 1, right_leaves),
         )
 
-    def _stump_score(self, gains: Floats, states: Ints) -> float:
+    def stump_score(self, gains: Floats, states: Ints) -> float:
+        """First-order gain of the best stump."""
         if len(states) == 0:
             return 0.0
         return float(self._stumps(gains, states)[0].max())

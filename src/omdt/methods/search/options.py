@@ -30,7 +30,7 @@ from numba import njit
 from omdt import planning
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.methods.search.boxes import Regions
-from omdt.methods.search.evaluation import forward
+from omdt.methods.search.evaluation import forward, look_ahead
 
 MAX_ITERATIONS = 30
 
@@ -90,7 +90,7 @@ class DenseOptions:
             return best, vector, self.mdp.initial
         system = np.eye(0)
         for _ in range(MAX_ITERATIONS):
-            Q = self.mdp.rewards + self.mdp.discount * (self.mdp.transitions @ V).reshape(self.mdp.rewards.shape)
+            Q = look_ahead(self.mdp, V)
             TV, box, action = _backup(V, Q, leaf_action, slots, *self.inverses.arrays)
             slack = self._slack(V, Q)
             excess = max(float(np.max(TV - V)) + slack, 0.0)
