@@ -71,7 +71,7 @@ def program(mdp: MDP, depth: int, solver: ModuleType, tree: TreePolicy, change: 
     started = change != "no start tree and no budget row"
     tightened = started and change != "M not tightened by linear programs"
     start_value = planning.tree_return(mdp, tree).lower if started else None
-    parts = weigh(parts, start_value, 10.0 if tightened else 0.0)
+    parts = weigh(parts, start_value, Watch(10.0) if tightened else None)
     if change == "not scaled":
         parts = replace(parts, scale=np.ones(len(parts.scale)), flow_unit=np.ones(mdp.n_states))
     return assemble(parts)
@@ -91,7 +91,7 @@ def main() -> None:
     console = Console(width=140)
     for name, depth in CELLS:
         mdp = omdt.make(name)
-        good = local_search(mdp, omdt.Splits.of(mdp), Limits(max_depth=depth), seconds=4, seed=0)
+        good = local_search(mdp, omdt.Splits.of(mdp), Limits(max_depth=depth), Watch(4))
         leaf = TreePolicy.leaf(0, mdp.feature_names, mdp.action_names)
         table = Table("change", title=f"{name}, depth {depth}")
         for solver in ("HiGHS", "SCIP"):

@@ -75,7 +75,8 @@ class Watch:
         self.start = time.perf_counter()
         self.time_limit = math.inf if time_limit is None else time_limit
         self.listener = listener
-        self.interrupted = False
+        self.whole: Watch | None = None
+        self._interrupted = False
         self.trace: list[TracePoint] = []
 
     @property
@@ -88,6 +89,17 @@ class Watch:
         """Seconds until the time limit, never negative; none after an interrupt."""
         return 0.0 if self.interrupted else max(0.0, self.time_limit - self.elapsed)
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._interrupted or (self.whole is not None and self.whole.interrupted)
+
+    def part(self, seconds: float) -> "Watch":
+        """A watch without a listener for a part of the run; an interrupt of the run ends the part, too."""
+        part = Watch(min(seconds, self.remaining))
+        part.whole = self
+        return part
+
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
         """Let the first Ctrl-C end the time that remains instead of the program; the second ends that.
@@ -99,7 +111,7 @@ class Watch:
             return
 
         def interrupt(number: int, frame: object) -> None:
-            self.interrupted = True
+            self._interrupted = True
             signal.signal(signal.SIGINT, before)
 
         before = signal.signal(signal.SIGINT, interrupt)

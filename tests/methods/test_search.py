@@ -268,7 +268,7 @@ def test_local_search_respects_limits_and_reports_its_tree() -> None:
     mdp = omdt.make("frozenlake_8x8")
     splits = Splits.of(mdp)
     for limits in (Limits(max_depth=2), Limits(max_leaf_nodes=3), Limits(max_depth=3, max_leaf_nodes=5)):
-        tree = local_search(mdp, splits, limits, seconds=0.5, seed=1)
+        tree = local_search(mdp, splits, limits, Watch(0.5))
         assert limits.max_depth is None or tree.depth <= limits.max_depth
         assert limits.max_leaf_nodes is None or tree.n_leaves <= limits.max_leaf_nodes
         assert omdt.evaluate(mdp, tree) > 0.2

@@ -16,6 +16,7 @@ from omdt.mdp import MDP
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model, decode, encode, formulate
 from omdt.methods.milp.tolerance import dual_error, leak
+from omdt.solution import Watch
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
 
@@ -80,7 +81,7 @@ def test_trees_as_good_as_the_start_stay_solutions(mdp: MDP, seed: int) -> None:
     trees = [random_tree(mdp, splits, random, depth=2, leaves=4) for _ in range(8)]
     values = [planning.tree_return(mdp, tree) for tree in trees]
     order = sorted(range(8), key=lambda i: values[i].value)
-    model = formulate(mdp, splits, max_depth=2, start_value=values[order[4]].lower, occupancy_seconds=5.0)
+    model = formulate(mdp, splits, max_depth=2, start_value=values[order[4]].lower, occupancy_watch=Watch(5.0))
     for i in order[4:]:
         assert_feasible(model, encode(model, trees[i]))
 

@@ -7,6 +7,7 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.methods.milp.occupancy import MARGIN, flow_matrix, occupancy_bounds
+from omdt.solution import Watch
 from omdt.splits import Splits
 
 
@@ -166,7 +167,7 @@ def strong_parts(mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes
     )
 
 
-def weigh(parts: Parts, start_value: float | None, occupancy_seconds: float) -> Parts:
+def weigh(parts: Parts, start_value: float | None, occupancy_watch: Watch | None) -> Parts:
     """The strong parts with the objective in terms of advantages, M_sq, and everything in its own units."""
     mdp = parts.mdp
     values = planning.optimal_values(mdp)
@@ -178,7 +179,7 @@ def weigh(parts: Parts, start_value: float | None, occupancy_seconds: float) -> 
     budget = max((optimal.upper - start_value) * (1 + MARGIN), MARGIN * size)
     lost = np.maximum(values.value[parts.state] - q.value[parts.state, parts.action], 0.0)
     tied = parts.kind[parts.state] >= 0
-    most = occupancy_bounds(mdp, parts.state, parts.action, lost, budget, wanted=tied, seconds=occupancy_seconds)
+    most = occupancy_bounds(mdp, parts.state, parts.action, lost, budget, wanted=tied, watch=occupancy_watch)
     flow = abs(flow_matrix(mdp, parts.state, parts.action)) * most[None, :]
     return replace(
         parts,

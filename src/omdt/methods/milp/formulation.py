@@ -60,6 +60,7 @@ from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.methods.milp.forms import Parts, Tuning, division, paper_parts, strong_parts, weigh
 from omdt.methods.milp.occupancy import flow_matrix
+from omdt.solution import Watch
 from omdt.splits import Splits, answers
 from omdt.tree import LEAF, Attach, Nodes, TreePolicy
 
@@ -118,7 +119,7 @@ def formulate(
     max_leaf_nodes: int | None = None,
     form: str = "strong",
     start_value: float | None = None,
-    occupancy_seconds: float = 0.0,
+    occupancy_watch: Watch | None = None,
     tuning: Tuning | None = None,
 ) -> Model:
     """The mixed-integer program whose best solutions are the best trees within the size limit.
@@ -130,7 +131,7 @@ def formulate(
         max_leaf_nodes: most leaves.
         form: `paper` or `strong`.
         start_value: for the strong form, LB, the return of some tree within the limit; worse trees are cut off.
-        occupancy_seconds: for the strong form, time to compute M_sq; what is left then keeps its simple bound.
+        occupancy_watch: for the strong form, time to compute M_sq; what is left then keeps its simple bound.
         tuning: for the strong form, what suits the solver.
     """
     if max_depth is None and max_leaf_nodes is None:
@@ -143,7 +144,7 @@ def formulate(
     else:
         parts = strong_parts(mdp, splits, max_depth, max_leaf_nodes, tuning or Tuning())
         _refuse_giants(parts)
-        parts = weigh(parts, start_value, occupancy_seconds)
+        parts = weigh(parts, start_value, occupancy_watch)
     return assemble(parts)
 
 

@@ -46,12 +46,11 @@ def solve_milp(
     _check(limits, backend, form)
     solver = cast(Backend, import_module(f"omdt.methods.milp.{backend}"))
     solver.load()
-    optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
-    tree, value = _best_leaf(mdp, splits)
-    watch.report(value, optimal.upper)
-    try:
-        seconds = min(start_seconds, watch.remaining / 2)
-        grown = local_search(mdp, splits, limits, seconds=seconds, seed=limits.seed)
+    with watch.catching_interrupts():
+        optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
+        tree, value = _best_leaf(mdp, splits)
+        watch.report(value, optimal.upper)
+        grown = local_search(mdp, splits, limits, watch.part(min(start_seconds, watch.remaining / 2)))
         tree = max(tree, grown, key=lambda it: planning.evaluate(mdp, it, splits.observations))
         start = planning.tree_return(mdp, tree, splits.observations)
         watch.report(start.value, optimal.upper)
@@ -64,12 +63,12 @@ def solve_milp(
             max_leaf_nodes=limits.max_leaf_nodes,
             form=form,
             start_value=start.lower,
-            occupancy_seconds=min(OCCUPANCY_SECONDS, watch.remaining / 10),
+            occupancy_watch=watch.part(min(OCCUPANCY_SECONDS, watch.remaining / 10)),
             tuning=solver.TUNING,
         )
         record = Record(model, tree, optimal.upper, watch, solver.DUAL_TOLERANCE)
         start_vector = encode(model, tree)
-    except KeyboardInterrupt:
+    if watch.interrupted:
         return Claim(tree, optimal.upper, Stop.INTERRUPTED)
     answer = solver.run(model, start_vector, limits, record)
     if answer.vector is not None:

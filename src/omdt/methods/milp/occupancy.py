@@ -15,7 +15,6 @@ because all occurrences together are 1/(1 − γ). The bound is computed from th
 solver's tolerances can make it loose but not false. Without time for a program, x_j ≤ min(1/(1 − γ), B / g_j).
 """
 
-import time
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -25,6 +24,7 @@ from scipy import sparse
 
 from omdt.errors import require
 from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.solution import Watch
 
 MARGIN = 1e-4
 """By which fraction bounds are enlarged: SCIP's presolve takes bounds that a tree meets exactly for contradictions."""
@@ -34,7 +34,7 @@ SMALLEST = 1e-6
 
 
 def occupancy_bounds(
-    mdp: MDP, state: Ints, action: Ints, lost: Floats, budget: float, *, wanted: Bools, seconds: float
+    mdp: MDP, state: Ints, action: Ints, lost: Floats, budget: float, *, wanted: Bools, watch: Watch | None
 ) -> Floats:
     """[X] the most that each pair can occur under the budget.
 
@@ -45,15 +45,14 @@ def occupancy_bounds(
         lost: [X] advantage g lost with each occurrence.
         budget: B, the advantage that may be lost in total.
         wanted: [X] pairs to spend time on; others get a simple bound.
-        seconds: time to spend.
+        watch: time to spend; None for none.
     """
     total = 1 / (1 - mdp.discount)
     simple = np.divide(budget, lost, out=np.full(len(lost), total), where=lost > budget / total)
     most: Floats = np.clip(simple * (1 + MARGIN), SMALLEST * total, total * (1 + MARGIN))
     pairs = np.flatnonzero(wanted & (most > SMALLEST * total))
-    if seconds > 0 and len(pairs):
-        deadline = time.perf_counter() + seconds
-        for pair, bound in _linear_programs(mdp, state, action, lost, budget, pairs, deadline):
+    if watch is not None and len(pairs):
+        for pair, bound in _linear_programs(mdp, state, action, lost, budget, pairs, watch):
             most[pair] = max(min(most[pair], bound * (1 + MARGIN)), SMALLEST * total)
     return most
 
@@ -66,9 +65,9 @@ def flow_matrix(mdp: MDP, state: Ints, action: Ints) -> sparse.csr_array:
 
 
 def _linear_programs(
-    mdp: MDP, state: Ints, action: Ints, lost: Floats, budget: float, pairs: Ints, deadline: float
+    mdp: MDP, state: Ints, action: Ints, lost: Floats, budget: float, pairs: Ints, watch: Watch
 ) -> Iterator[tuple[int, float]]:
-    """Yield pairs with their bounds until the deadline."""
+    """Yield pairs with their bounds until the watch runs out."""
     require("highspy", "highs", "bounding occupancies in the strong form")
     highspy: Any = import_module("highspy")
 
@@ -90,10 +89,9 @@ def _linear_programs(
     solver.passModel(lp)
     columns = sparse.csr_array(flow.T)
     for pair in pairs:
-        remaining = deadline - time.perf_counter()
-        if remaining <= 0:
+        if watch.remaining == 0:
             return
-        solver.setOptionValue("time_limit", solver.getRunTime() + remaining)
+        solver.setOptionValue("time_limit", solver.getRunTime() + watch.remaining)
         solver.changeColCost(int(pair), 1.0)
         solver.run()
         solution = solver.getSolution()

@@ -11,7 +11,7 @@ exact return are accepted. Restarts perturb the best tree.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,11 +43,11 @@ class Place:
     leaves: int
 
 
-def local_search(mdp: MDP, splits: Splits, limits: Limits, *, seconds: float, seed: int) -> TreePolicy:
-    """The best tree found within the given time."""
-    search = LocalSearch(mdp, splits, replace(limits, seed=seed), Watch(seconds))
+def local_search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> TreePolicy:
+    """The best tree found until the watch runs out."""
+    search = LocalSearch(mdp, splits, limits, watch)
     search.start()
-    while search.watch.remaining > 0 and not search.done:
+    while watch.remaining > 0 and not search.done:
         search.climb(1)
     return to_policy(search.best, splits, mdp)
 

@@ -20,9 +20,9 @@ def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Claim:
     """The best tree within the size limit, with a proof when there is time for it."""
     if not limits.limits_size:
         raise InputError("the method search needs a size limit; give a depth, a number of leaves, or both")
-    local = LocalSearch(mdp, splits, limits, watch)
     exact: ExactSearch | None = None
     with watch.catching_interrupts():
+        local = LocalSearch(mdp, splits, limits, watch)
         local.start()
         local.climb(FIRST_CLIMBS)
         if can_search(mdp):
