@@ -39,6 +39,7 @@ class Limits:
         gap: relative distance between bound and value at which the search may stop.
         seed: the same seed gives the same tree.
         threads: how many cores to use.
+        memory_limit: MiB for what the search remembers.
     """
 
     max_depth: int | None = None
@@ -47,9 +48,16 @@ class Limits:
     gap: float = 1e-4
     seed: int = 0
     threads: int = 1
+    memory_limit: int = 2048
 
     def __post_init__(self) -> None:
-        counts = (("max_depth", 0, True), ("max_leaf_nodes", 1, True), ("seed", 0, False), ("threads", 1, False))
+        counts = (
+            ("max_depth", 0, True),
+            ("max_leaf_nodes", 1, True),
+            ("seed", 0, False),
+            ("threads", 1, False),
+            ("memory_limit", 1, False),
+        )
         for name, least, optional in counts:
             value = getattr(self, name)
             if value is None and optional:

@@ -35,6 +35,7 @@ def solve(
     gap: float = 1e-4,
     seed: int = 0,
     threads: int = 1,
+    memory_limit: int = 2048,
     progress: Callable[[TracePoint], None] | None = None,
     **options: Any,
 ) -> Solution:
@@ -50,8 +51,9 @@ def solve(
         gap: relative distance between bound and value that counts as a proof.
         seed: the same seed gives the same tree.
         threads: how many cores to use.
+        memory_limit: MiB for what the search remembers; it forgets what is least useful.
         progress: called with (seconds, value, bound) as these improve.
-        options: settings of the method; `backend` and `form` of milp.
+        options: settings of the method; `executor` of search, `backend` and `form` of milp.
 
     Raises:
         InputError: if the limits or the method do not fit.
@@ -62,7 +64,7 @@ def solve(
     for option in options:
         if option not in signature(METHODS[method]).parameters:
             raise InputError(f"the method {method} has no setting {option!r}")
-    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads)
+    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit)
     max_depth, max_leaf_nodes, seed = limits.max_depth, limits.max_leaf_nodes, limits.seed
     splits = Splits.of(mdp) if splits is None else splits
     watch = Watch(time_limit, progress)

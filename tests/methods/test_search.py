@@ -13,7 +13,7 @@ from brute_force import returns, tree_policies
 from omdt import cli, planning
 from omdt.errors import InputError
 from omdt.mdp import MDP
-from omdt.methods.search import evaluation, exact, method
+from omdt.methods.search import evaluation, exact, frontier, method, tables
 from omdt.methods.search.boxes import Regions
 from omdt.methods.search.local import LocalSearch, local_search, to_policy
 from omdt.solution import Limits, Stop, Watch
@@ -80,10 +80,17 @@ def test_search_agrees_with_brute_force(block: int, monkeypatch: pytest.MonkeyPa
         splits = random_splits(mdp, rng)
         max_depth, max_leaves = random_limits(rng)
         gap = float(rng.choice([1e-6, 1e-4, 0.1]))
-        monkeypatch.setattr(exact, "MAX_BYTES", int(rng.choice([1 << 30, 2000])))
+        memory = int(rng.choice([1, 2048]))
         monkeypatch.setattr(method, "FIRST_CLIMBS", int(rng.choice([0, 5])))
-        monkeypatch.setattr(method, "NODES_A_TURN", int(rng.choice([10, 300])))
-        solution = omdt.solve(mdp, max_depth=max_depth, max_leaf_nodes=max_leaves, splits=splits, gap=gap, seed=seed)
+        monkeypatch.setattr(frontier, "NODES_A_CASE", int(rng.choice([1, 8, 32])))
+        monkeypatch.setattr(exact, "NODES_A_BASIS", int(rng.choice([3, 500])))
+        monkeypatch.setattr(exact, "BYTES_A_REGION", int(rng.choice([1000, 1 << 17])))
+        monkeypatch.setattr(exact, "CHEAP_STATES", int(rng.choice([0, 150])))
+        monkeypatch.setattr(exact, "BLIND", int(rng.choice([0, 1, 3])))
+        monkeypatch.setattr(tables, "MAX_SUBTREES", int(rng.choice([1, 5, 200])))
+        solution = omdt.solve(
+            mdp, max_depth=max_depth, max_leaf_nodes=max_leaves, splits=splits, gap=gap, seed=seed, memory_limit=memory
+        )
         leaves = max_leaves if max_leaves is not None else 2 ** (max_depth or 0)
         depth = max_depth if max_depth is not None else leaves - 1
         best = best_return(mdp, splits.sides(), depth, leaves)
@@ -110,9 +117,10 @@ def test_option_bound_holds_for_every_completion(block: int) -> None:
         local = LocalSearch(mdp, splits, limits, watch)
         local.start()
         local.climb(3)
-        search = exact.ExactSearch(mdp, limits, watch, local)
-        local.value = -np.inf
-        search.run(1)
+        search = frontier.Frontier(mdp, limits, watch, local)
+        local.value = best_return(mdp, splits.sides(), depth, 2**depth) - 1e3
+        for _ in range(int(rng.integers(1, 4))):
+            search.round(None, lambda: None)
         best = best_return(mdp, splits.sides(), depth, 2**depth)
         assert search.bound >= best - 1e-12 * abs(best), seed
 

@@ -23,11 +23,11 @@ class Region:
 
     Attributes:
         states: [n] sorted.
-        key: the same as a hashable.
+        number: no other region of the same `Regions` has it.
     """
 
     states: Ints
-    key: bytes
+    number: int
 
 
 class Regions:
@@ -35,45 +35,57 @@ class Regions:
 
     Attributes:
         sides: [S, K] answers to all questions.
+        weights: the same as numbers, because sums over states are matrix products.
+        everything: the region of all states.
         boxes: the states of every box, by its number.
     """
 
     def __init__(self, sides: Bools) -> None:
         self.sides = sides
+        self.weights: Floats = sides.astype(np.float64)
         self.boxes: list[Ints] = []
         self._box_numbers: dict[bytes, int] = {}
-        self._questions: dict[bytes, Ints] = {}
-        self._boxes_of: dict[tuple[bytes, int], Ints] = {}
+        self._regions: dict[bytes, Region] = {}
+        self._splits: dict[tuple[int, int], tuple[Region, Region]] = {}
+        self._questions: dict[int, Ints] = {}
+        self._boxes_of: dict[tuple[int, int], Ints] = {}
+        self.everything = self.region(np.arange(len(sides)))
 
     def region(self, states: Ints) -> Region:
         """The region of sorted states."""
-        return Region(states, states.astype(np.int32).tobytes())
+        key = _key(states, len(self.sides))
+        if key not in self._regions:
+            self._regions[key] = Region(states, len(self._regions))
+        return self._regions[key]
 
     def split(self, region: Region, k: int) -> tuple[Region, Region]:
         """The two sides of a question within a region."""
-        right = self.sides[region.states, k]
-        return self.region(region.states[~right]), self.region(region.states[right])
+        key = (region.number, k)
+        if key not in self._splits:
+            right = self.sides[region.states, k]
+            self._splits[key] = (self.region(region.states[~right]), self.region(region.states[right]))
+        return self._splits[key]
 
     def questions(self, region: Region) -> Ints:
         """The questions that divide the region, one for each way of dividing it."""
-        if region.key not in self._questions:
+        if region.number not in self._questions:
             inside = self.sides[region.states]
             normal = inside ^ inside[0]
             divides = np.flatnonzero(normal.any(axis=0))
             packed = np.packbits(normal[:, divides], axis=0)
             _, first = np.unique(packed, axis=1, return_index=True)
-            self._questions[region.key] = divides[np.sort(first)]
-        return self._questions[region.key]
+            self._questions[region.number] = divides[np.sort(first)]
+        return self._questions[region.number]
 
     def boxes_of(self, region: Region, k: int) -> Ints:
         """The numbers of the boxes of a region with at most k further questions."""
-        if (region.key, k) not in self._boxes_of:
-            self._boxes_of[region.key, k] = self._find_boxes(region, k)
-        return self._boxes_of[region.key, k]
+        if (region.number, k) not in self._boxes_of:
+            self._boxes_of[region.number, k] = self._find_boxes(region, k)
+        return self._boxes_of[region.number, k]
 
     def number_of(self, states: Ints) -> int:
         """The number of the box of these states."""
-        key = states.astype(np.int32).tobytes()
+        key = _key(states, len(self.sides))
         if key not in self._box_numbers:
             self._box_numbers[key] = len(self.boxes)
             self.boxes.append(states)
@@ -103,3 +115,10 @@ def _tight(answers: Floats) -> Bools:
     beaten = answers @ within.astype(np.float64) > 0
     tight: Bools = (answers > 0) & ~beaten
     return tight
+
+
+def _key(states: Ints, n_states: int) -> bytes:
+    """A set of states as a hashable."""
+    inside = np.zeros(n_states, dtype=np.bool_)
+    inside[states] = True
+    return np.packbits(inside).tobytes()

@@ -1,30 +1,109 @@
 """Exact search: best-first branch and bound over partial trees.
 
-A partial tree has fixed leaves and open regions. It is bounded by `options`; branching closes one open region, either
-as a leaf with each action or as a split on each question that divides it. The frontier is worked best first, so its
-top is an upper bound on every tree not yet seen, and it falls from the start.
+A partial tree has fixed leaves and open regions. Two bounds hold for all trees that complete it, and the better one
+counts: what its leaves and open regions lose at least (`losses`, `tables`), and what an agent with options could
+return (`options`). Branching closes one open region, either as a leaf with each action or as a split on each question
+that divides it.
 
-The region to branch on is the one that promises to cost most: with x the occupancy of the relaxed agent and V its
-values, the cheapest leaf or stump costs, to first order, min Σ_s x(s) (V(s) − Q(s, a)).
+Losses are counted from the best policy that plays the actions of some fixed leaves, the *basis*; at first there are
+none. When a single region is left open, its partial tree becomes a basis of its own: tables that know what the rest of
+the tree does are much sharper.
+
+The frontier is worked in rounds: its best partial trees are explored apart from one another, each for a fixed number
+of nodes, all with the same incumbent. So the outcome does not depend on who explores which, nor on how many do.
 """
 
 import heapq
 import itertools
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from omdt import planning
-from omdt.mdp import MDP, Floats, Ints
+from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.methods.search.boxes import Region, Regions
 from omdt.methods.search.evaluation import DENSE_STATES, look_ahead, topological_order
-from omdt.methods.search.local import LocalSearch, Nested, replaced
+from omdt.methods.search.local import Nested, Size, count_leaves, replaced, sibling_action
+from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses
 from omdt.methods.search.options import AcyclicOptions, DenseOptions, OptionBound
-from omdt.solution import Limits, Watch
+from omdt.methods.search.tables import OutOfTimeError, Tables
+from omdt.planning import Certified
+from omdt.solution import Watch
 
-MAX_BYTES = 1 << 30
-"""Memory for the inverses of boxes."""
+BLIND = 3
+"""After so many ancestors for which the option bound did not help it is no longer computed."""
+
+HELP = 0.01
+"""The option bound helps when it takes this part of the way to the target."""
+
+MAX_PRICE = 1e10
+"""Floating-point operations for the inverses of the boxes of one partial tree, some seconds' worth."""
+
+NODES_A_BASIS = 500
+"""How many nodes are looked at around a basis of its own."""
+
+CHEAP_STATES = 150
+"""Up to here a basis of its own pays for a single question, beyond only where more may follow."""
+
+BYTES_A_REGION = 1000
+"""Roughly what an entry of a table takes, with its region and its leaves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partial:
+    """A partial tree.
+
+    Attributes:
+        tree: nested, with None at open places.
+        vector: [S] a vector above the value of every completion.
+        choice: the way to the open place to branch on; None until the tree is bounded by itself.
+        blind: how many ancestors in a row the option bound did not help.
+        by_options: whether the option bound is part of its bound.
+    """
+
+    tree: Nested
+    vector: Floats
+    choice: tuple[bool, ...] | None = None
+    blind: int = 0
+    by_options: bool = False
+
+
+Case = tuple[float, Partial]
+"""A bound and the partial tree it holds for."""
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """What is known when a round begins.
+
+    Attributes:
+        value: the best return of any tree.
+        target: partial trees bounded by this need not be looked at.
+        budget: the loss of a tree that returns as much as the target, or a little more.
+    """
+
+    value: float
+    target: float
+    budget: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What came of exploring a partial tree.
+
+    Attributes:
+        open: the cases that remain.
+        closed: the highest bound of all that was closed.
+        tree: the best complete tree that was met, or None.
+        value: its return.
+        nodes: how many partial trees were looked at.
+    """
+
+    open: list[Case]
+    closed: float
+    tree: Nested
+    value: float
+    nodes: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,24 +116,18 @@ class Open:
 
 
 @dataclass(frozen=True, eq=False)
-class Partial:
-    """A partial tree.
+class Basis:
+    """What losses are counted from.
 
     Attributes:
-        tree: nested, with None at open places.
-        leaf_action: [S] action of the fixed leaf of each state, −1 in open regions.
-        opens: the open regions.
-        n_leaves: number of fixed leaves.
-        vector: [S] a vector above the value of every completion.
-        visits: [S] occupancy of the relaxed agent; None until the tree is bounded by itself.
+        actions: [S] the actions of the leaves that belong to it, −1 elsewhere.
+        losses: relative to the best policy that plays them.
+        tables: what regions lose at least.
     """
 
-    tree: Nested
-    leaf_action: Ints
-    opens: tuple[Open, ...]
-    n_leaves: int
-    vector: Floats
-    visits: Floats | None = None
+    actions: Ints
+    losses: Losses
+    tables: Tables
 
 
 def can_search(mdp: MDP) -> bool:
@@ -62,133 +135,265 @@ def can_search(mdp: MDP) -> bool:
     return mdp.n_states <= DENSE_STATES or topological_order(mdp) is not None
 
 
-class ExactSearch:
-    """The frontier and the global bound; the incumbent is that of the local search."""
+class Explorer:
+    """Explores cases; what it learns about regions is kept from one case to the next, but never shows in a result."""
 
-    def __init__(self, mdp: MDP, limits: Limits, watch: Watch, local: LocalSearch) -> None:
-        self.mdp, self.limits, self.watch, self.local = mdp, limits, watch, local
-        self.regions = Regions(local.sides)
-        order = topological_order(mdp)
+    def __init__(self, mdp: MDP, sides: Bools, size: Size, optimal: Certified[Floats], max_bytes: int) -> None:
+        self.mdp, self.size, self.max_bytes = mdp, size, max_bytes
+        self.regions = Regions(sides)
+        self.order = topological_order(mdp)
         self.options: OptionBound = (
-            DenseOptions(mdp, self.regions, MAX_BYTES) if order is None else AcyclicOptions(mdp, self.regions, order)
+            DenseOptions(mdp, self.regions, max_bytes // 2)
+            if self.order is None
+            else AcyclicOptions(mdp, self.regions, self.order)
         )
-        self.closed = -np.inf
-        self.nodes = 0
-        self.evaluated: set[bytes] = set()
+        self.optimal = optimal.value
+        self.nothing = np.full(mdp.n_states, -1)
+        self.losses = self._losses(self.optimal, self.nothing)
+        self.basis: Basis | None = None
+        self._returns: dict[bytes, Certified[float]] = {}
+
+    def explore(self, case: Case, incumbent: Incumbent, nodes: int, watch: Watch) -> Findings:
+        """Look at up to so many nodes below a partial tree, best first."""
+        if self.basis is None or self.basis.tables.budget != incumbent.budget:
+            self.basis = Basis(self.nothing, self.losses, self._tables(self.losses, incumbent.budget, watch))
+        self.basis.tables.watch = watch
+        return Exploration(self, self.basis, incumbent, watch).run(case, nodes)
+
+    def basis_of(self, actions: Ints, target: float, watch: Watch) -> Basis | None:
+        """The basis of fixed leaves; None when no tree with these leaves returns more than the target."""
+        policy = np.where(actions >= 0, actions, self.losses.policy)
+        cost = self.losses.cheapest(actions, 1.0, 1.0, policy)[3]
+        losses = self._losses(self.optimal - cost, actions)
+        budget = budget_of(losses.optimum, target)
+        return None if budget <= 0 else Basis(actions, losses, self._tables(losses, budget, watch))
+
+    def value(self, policy: Ints) -> Certified[float]:
+        """The return of a policy, which many trees may have in common."""
+        key = policy.astype(np.int16).tobytes()
+        if key not in self._returns:
+            if len(self._returns) * len(key) >= self.max_bytes // 8:
+                self._returns.clear()
+            self._returns[key] = planning.expected_return(self.mdp, planning.policy_values(self.mdp, policy))
+        return self._returns[key]
+
+    def _losses(self, values: Floats, actions: Ints) -> Losses:
+        if self.order is None:
+            return DenseLosses(self.mdp, values, actions)
+        return AcyclicLosses(self.mdp, values, actions, self.order)
+
+    def _tables(self, losses: Losses, budget: float, watch: Watch) -> Tables:
+        max_entries = max(100, self.max_bytes // 4 // (BYTES_A_REGION + self.mdp.n_states // 4))
+        return Tables(losses, self.regions, budget, max_entries=max_entries, watch=watch)
+
+
+def budget_of(optimum: float, target: float) -> float:
+    """The loss of a tree that returns as much as the target, rounded up."""
+    return optimum - target + 4 * EPSILON * (abs(optimum) + abs(target))
+
+
+class Exploration:
+    """One case and what comes of it."""
+
+    def __init__(self, explorer: Explorer, basis: Basis, incumbent: Incumbent, watch: Watch) -> None:
+        self.explorer, self.basis, self.watch = explorer, basis, watch
+        self.mdp, self.regions, self.size, self.tables = explorer.mdp, explorer.regions, explorer.size, basis.tables
+        self.incumbent, self.target = incumbent, incumbent.target
+        self.best, self.value = None, incumbent.value
+        self.closed, self.nodes, self.completions = -np.inf, 0, 0
         self.counter = itertools.count()
         self.heap: list[tuple[float, int, Partial]] = []
-        everything = self.regions.region(np.arange(mdp.n_states))
-        nothing_fixed = np.full(mdp.n_states, -1)
-        root = Partial(None, nothing_fixed, (Open((), everything, local.max_depth),), 0, local.optimal.upper)
-        self._push(local.bound, root)
 
-    @property
-    def bound(self) -> float:
-        """No tree within the limits returns more."""
-        top = -self.heap[0][0] if self.heap else -np.inf
-        return max(top, self.closed, self.local.value)
-
-    def run(self, nodes: int) -> bool:
-        """Look at up to so many nodes; whether the search is finished."""
-        last = self.nodes + nodes
-        while self.heap and self.nodes < last and self.watch.remaining > 0:
-            bound, partial = -self.heap[0][0], self.heap[0][2]
-            if bound <= self._target():
-                self.closed = max(self.closed, bound)
-                self.heap.clear()
-                break
-            heapq.heappop(self.heap)
+    def run(self, case: Case, nodes: int) -> Findings:
+        """Look at up to so many nodes."""
+        self._push(*case)
+        while self.heap and self.nodes < nodes and self.watch.remaining > 0:
             self.nodes += 1
-            if partial.visits is None:
-                self._bound(bound, partial)
-            else:
-                self._branch(bound, partial)
-            self.local.bound = self.bound
-            self.watch.report(self.local.value, self.bound)
-        return not self.heap
-
-    def _target(self) -> float:
-        """Partial trees bounded by this need not be looked at."""
-        return self.local.value + 0.999 * self.limits.gap * max(abs(self.local.value), 1e-12)
+            negated, _, partial = heapq.heappop(self.heap)
+            try:
+                if partial.choice is None:
+                    self._bound(-negated, partial)
+                else:
+                    self._branch(-negated, partial)
+            except OutOfTimeError:
+                self._push(-negated, partial)
+        remaining = [(-negated, partial) for negated, _, partial in sorted(self.heap, key=lambda it: it[:2])]
+        return Findings(remaining, self.closed, self.best, self.value, self.nodes)
 
     def _push(self, bound: float, partial: Partial) -> None:
-        heapq.heappush(self.heap, (-bound, next(self.counter), partial))
-
-    def _spare(self, partial: Partial) -> int:
-        """How many leaves are left when every open region becomes one."""
-        return self.local.max_leaves - partial.n_leaves - len(partial.opens)
-
-    def _bound(self, of_parent: float, partial: Partial) -> None:
-        """Bound a partial tree by itself and put it back, unless it is not worth it."""
-        spare = self._spare(partial)
-        boxes = [self.regions.boxes_of(o.region, min(o.depth, spare)) for o in partial.opens]
-        active = np.unique(np.concatenate(boxes))
-        bound, vector, visits = self.options.bound(partial.leaf_action, active, partial.vector, self._target())
-        bound = min(bound, of_parent)
-        if bound <= self._target():
+        if bound <= self.target:
             self.closed = max(self.closed, bound)
         else:
-            self._push(bound, replace(partial, vector=vector, visits=visits))
+            heapq.heappush(self.heap, (-bound, next(self.counter), partial))
 
-    def _branch(self, bound: float, partial: Partial) -> None:
-        """Replace a partial tree by those in which one more region is decided."""
-        chosen = self._choice(partial)
-        rest = tuple(o for o in partial.opens if o is not chosen)
-        # Two sibling leaves that act alike are one leaf, which was looked at before they were split.
-        useless = _sibling_action(partial.tree, chosen.path)
-        for action in range(self.mdp.n_actions):
-            if action != useless:
-                leaf_action = partial.leaf_action.copy()
-                leaf_action[chosen.region.states] = action
-                tree = replaced(partial.tree, chosen.path, action)
-                if rest:
-                    self._push(bound, Partial(tree, leaf_action, rest, partial.n_leaves + 1, partial.vector))
-                else:
-                    self._complete(bound, tree, leaf_action)
-        if min(chosen.depth, self._spare(partial)) == 0:
+    def _walk(self, tree: Nested) -> tuple[Ints, list[Open], int]:
+        """[S] the actions of fixed leaves, −1 elsewhere; the open regions; how many leaves may be added."""
+        actions = np.full(self.mdp.n_states, -1)
+        opens: list[Open] = []
+        leaves = 0
+        stack: list[tuple[Nested, tuple[bool, ...], Region]] = [(tree, (), self.regions.everything)]
+        while stack:
+            node, path, region = stack.pop()
+            if isinstance(node, tuple):
+                left, right = self.regions.split(region, node[0])
+                stack += [(node[2], (*path, True), right), (node[1], (*path, False), left)]
+                continue
+            leaves += 1
+            if node is None:
+                opens.append(Open(path, region, self.size.depth - len(path)))
+            else:
+                actions[region.states] = node
+        return actions, opens, self.size.leaves - leaves
+
+    def _try_completion(self, tree: Nested, opens: list[Open], spare: int) -> None:
+        """Meet the tree that completes a partial one as the tables suggest."""
+        for o in opens:
+            subtree = self.tables.subtree(o.region, o.depth, spare + 1)
+            tree = replaced(tree, o.path, subtree)
+            spare -= count_leaves(subtree) - 1
+        self._meet(tree, self._walk(tree)[0])
+        self.completions += 1
+
+    def _meet(self, tree: Nested, policy: Ints) -> float:
+        """Evaluate a complete tree; an upper bound on its return."""
+        value = self.explorer.value(policy)
+        if value.value > self.value:
+            self.value, self.best = value.value, tree
+        return value.upper
+
+    def _bound(self, of_parent: float, partial: Partial) -> None:
+        """Bound a partial tree by itself and put it back, unless it is not worth it.
+
+        As long as no leaf is fixed, options are cheap and tables are not; later it is the other way round.
+        """
+        actions, opens, spare = self._walk(partial.tree)
+        if self._prefers_options(partial, actions, opens):
+            bound, vector, choice = self._option_bound(partial, actions, opens, spare)
+            blind = 0 if self._helps(of_parent, bound) else 1
+            place = choice if partial.tree is None else None
+            self._push(min(bound, of_parent), Partial(partial.tree, vector, place, blind, by_options=True))
             return
-        for k in self.regions.questions(chosen.region):
-            left, right = self.regions.split(chosen.region, int(k))
-            sides = (
-                Open((*chosen.path, False), left, chosen.depth - 1),
-                Open((*chosen.path, True), right, chosen.depth - 1),
-            )
-            tree = replaced(partial.tree, chosen.path, (int(k), None, None))
-            child = Partial(tree, partial.leaf_action, (*rest, *sides), partial.n_leaves, partial.vector)
-            self._push(bound, child)
-
-    def _complete(self, bound: float, tree: Nested, policy: Ints) -> None:
-        """Evaluate a tree with nothing open; what is not known of its return counts for the bound."""
-        key = policy.astype(np.int16).tobytes()
-        if key in self.evaluated:
+        bound = min(of_parent, self._loss_bound(actions, opens, spare))
+        if bound > self.target and self.completions == 0:
+            self._try_completion(partial.tree, opens, spare)
+        if bound > self.target and self._deserves_basis(actions, opens, spare):
+            self._explore_around(bound, partial, actions)
             return
-        self.evaluated.add(key)
-        value = planning.expected_return(self.mdp, planning.policy_values(self.mdp, policy))
-        self.closed = max(self.closed, min(bound, value.upper))
-        if value.value > self.local.value:
-            self.local.value, self.local.best = value.value, tree
-            self.watch.report(value.value, max(bound, self.bound))
+        vector, blind, choice = partial.vector, partial.blind, None
+        if bound > self.target and blind < BLIND:
+            by_options, vector, choice = self._option_bound(partial, actions, opens, spare)
+            blind = 0 if self._helps(bound, by_options) else blind + 1
+            bound = min(bound, by_options)
+        if bound <= self.target:
+            self.closed = max(self.closed, bound)
+            return
+        if choice is None:
+            choice = self._costliest(opens, spare)
+        self._push(bound, Partial(partial.tree, vector, choice, blind, by_options=True))
 
-    def _choice(self, partial: Partial) -> Open:
-        """The open region that promises to cost most."""
-        if len(partial.opens) == 1:
-            return partial.opens[0]
-        assert partial.visits is not None
-        V = partial.vector
-        gains = partial.visits[:, None] * (look_ahead(self.mdp, V) - V[:, None])
-        return min(partial.opens, key=lambda o: self._most_to_gain(o, gains))
+    def _prefers_options(self, partial: Partial, actions: Ints, opens: list[Open]) -> bool:
+        """Whether a partial tree is bounded by options alone, for now."""
+        if partial.by_options or partial.blind > 0 or np.any(actions >= 0):
+            return False
+        return partial.tree is None or max(o.depth for o in opens) > 1
+
+    def _helps(self, bound: float, by_options: float) -> bool:
+        return bound - by_options > HELP * (bound - self.target)
+
+    def _option_bound(
+        self, partial: Partial, actions: Ints, opens: list[Open], spare: int
+    ) -> tuple[float, Floats, tuple[bool, ...] | None]:
+        """The bound by options, its vector, and the way to the region that promises to cost most.
+
+        To first order the cheapest leaf or stump in a region costs min Σ_s x(s) (V(s) − Q(s, a)), with V the vector and
+        x the visits of the agent with options.
+        """
+        boxes = [self.regions.boxes_of(o.region, min(o.depth, spare)) for o in opens]
+        active = np.unique(np.concatenate(boxes))
+        if self.explorer.options.price(active) > MAX_PRICE:
+            return np.inf, partial.vector, None
+        bound, vector, visits = self.explorer.options.bound(actions, active, partial.vector, self.target)
+        if bound <= self.target:
+            return bound, vector, None
+        gains = visits[:, None] * (look_ahead(self.mdp, vector) - vector[:, None])
+        if self.explorer.order is not None:
+            # One pass needs no start, and many vectors need much memory.
+            vector = partial.vector
+        return bound, vector, min(opens, key=lambda o: self._most_to_gain(o, gains)).path
+
+    def _costliest(self, opens: list[Open], spare: int) -> tuple[bool, ...]:
+        """The way to the deepest open region, and of several to the one that loses most."""
+        budget = self.tables.budget
+        return min(opens, key=lambda o: (o.depth, -self.tables.loss(o.region, o.depth, spare + 1, budget))).path
+
+    def _loss_bound(self, actions: Ints, opens: list[Open], spare: int) -> float:
+        """An upper bound on the return from what leaves and open regions lose; the target if that is too much."""
+        budget, loss = self.tables.budget, 0.0
+        for o in opens:
+            loss += self.tables.loss(o.region, o.depth, spare + 1, budget - loss)
+            if loss >= budget:
+                return self.target
+        if np.any(actions != self.basis.actions):
+            loss += self.basis.losses.inside(actions, budget, budget - loss)
+            if loss >= budget:
+                return self.target
+        optimum = self.basis.losses.optimum
+        return optimum - loss + 4 * EPSILON * (abs(optimum) + loss)
+
+    def _deserves_basis(self, actions: Ints, opens: list[Open], spare: int) -> bool:
+        """Whether a single region is open, more may grow there than pays without, and the leaves are new."""
+        if len(opens) > 1 or np.array_equal(actions, self.basis.actions) or np.any(self.basis.actions >= 0):
+            return False
+        return min(opens[0].depth, spare) > (0 if self.mdp.n_states <= CHEAP_STATES else 1)
+
+    def _explore_around(self, bound: float, partial: Partial, actions: Ints) -> None:
+        """Explore a partial tree with its own leaves as basis."""
+        basis = self.explorer.basis_of(actions, self.target, self.watch)
+        if basis is None:
+            self.closed = max(self.closed, self.target)
+            return
+        incumbent = Incumbent(self.value, self.target, basis.tables.budget)
+        findings = Exploration(self.explorer, basis, incumbent, self.watch).run((bound, partial), NODES_A_BASIS)
+        self.nodes += findings.nodes
+        self.closed = max(self.closed, findings.closed)
+        if findings.value > self.value:
+            self.value, self.best = findings.value, findings.tree
+        for case in findings.open:
+            self._push(*case)
 
     def _most_to_gain(self, o: Open, gains: Floats) -> float:
         """First-order gain, at most 0, of the best leaf or stump in a region."""
-        leaf = float(gains[o.region.states].sum(axis=0).max())
-        return leaf if o.depth == 0 else max(leaf, self.local.stump_score(gains, o.region.states))
+        inside = gains[o.region.states]
+        total = inside.sum(axis=0)
+        if o.depth == 0:
+            return float(total.max())
+        right = self.regions.weights[o.region.states].T @ inside
+        return float((right.max(axis=1) + (total - right).max(axis=1)).max(initial=total.max()))
 
+    def _branch(self, bound: float, partial: Partial) -> None:
+        """Replace a partial tree by those in which one more region is decided."""
+        actions, opens, spare = self._walk(partial.tree)
+        chosen = next(o for o in opens if o.path == partial.choice)
+        # Two sibling leaves that act alike are one leaf, which was looked at before they were split.
+        useless = sibling_action(partial.tree, chosen.path)
+        for action in range(self.mdp.n_actions):
+            if action == useless:
+                continue
+            tree = replaced(partial.tree, chosen.path, action)
+            if len(opens) > 1:
+                self._push(bound, Partial(tree, partial.vector, blind=partial.blind))
+            else:
+                actions[chosen.region.states] = action
+                self._complete(bound, tree, actions)
+        if min(chosen.depth, spare) == 0:
+            return
+        for k in self.regions.questions(chosen.region):
+            tree = replaced(partial.tree, chosen.path, (int(k), None, None))
+            self._push(bound, Partial(tree, partial.vector, blind=partial.blind))
 
-def _sibling_action(tree: Nested, path: tuple[bool, ...]) -> Any:
-    """The action of the leaf beside the place at the end of a path; None when there is no leaf."""
-    if not path:
-        return None
-    for right in path[:-1]:
-        tree = tree[2 if right else 1]
-    sibling = tree[1 if path[-1] else 2]
-    return None if isinstance(sibling, tuple) else sibling
+    def _complete(self, bound: float, tree: Nested, policy: Ints) -> None:
+        """Close a tree with nothing open; what is not known of its return counts for the bound."""
+        bound = min(bound, self._loss_bound(policy, [], 0))
+        if bound > self.target:
+            bound = min(bound, self._meet(tree, policy))
+        self.closed = max(self.closed, bound)

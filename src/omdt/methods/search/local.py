@@ -33,6 +33,21 @@ MAX_STEPS = 1000
 
 
 @dataclass(frozen=True)
+class Size:
+    """How large a tree may be: its depth and its number of leaves."""
+
+    depth: int
+    leaves: int
+
+    @classmethod
+    def of(cls, limits: Limits) -> "Size":
+        """The size that limits allow, of which at least one must be given."""
+        depth, leaves = limits.max_depth, limits.max_leaf_nodes
+        most = 2 ** (depth or 0) if leaves is None else leaves
+        return cls(most - 1 if depth is None else min(depth, most - 1), most)
+
+
+@dataclass(frozen=True)
 class Place:
     """A node of a tree: the way to it, its states, its subtree, and how much may grow there."""
 
@@ -91,9 +106,7 @@ class LocalSearch:
         # Sums over states are matrix products, which need numbers instead of booleans.
         self.weights_of_side = self.sides.astype(np.float64)
         self.random = np.random.default_rng(limits.seed)
-        depth, leaves = limits.max_depth, limits.max_leaf_nodes
-        self.max_leaves = 2 ** (depth or 0) if leaves is None else leaves
-        self.max_depth = self.max_leaves - 1 if depth is None else depth
+        self.size = Size.of(limits)
         self.engine: Engine = engine(mdp)
         # Differences in return below this are rounding, not worth following.
         self.noise = 1e-12 * abs(optimal_return.value)
@@ -104,7 +117,7 @@ class LocalSearch:
     @property
     def done(self) -> bool:
         """Whether a single leaf is all there is to find."""
-        return self.max_depth == 0 or self.max_leaves == 1 or self.sides.shape[1] == 0
+        return self.size.depth == 0 or self.sides.shape[1] == 0
 
     def start(self) -> None:
         """Try every single leaf."""
@@ -119,7 +132,7 @@ class LocalSearch:
             if self._late():
                 return
             tree = next(self.seeds, None)
-            self._climb(self._perturbed(self.best) if tree is None else tree)
+            self.climb_from(self._perturbed(self.best) if tree is None else tree)
 
     def _late(self) -> bool:
         return self.watch.remaining == 0
@@ -158,10 +171,10 @@ class LocalSearch:
         optimal = planning.occupancies(self.mdp, planning.greedy(q)).value
         random = planning.occupancies(self.mdp, planning.random_policy(self.mdp)).value
         for weights in (optimal, random, optimal + random, np.ones(len(states)) / len(states)):
-            yield self._fitted(advantages * weights[:, None], states, self.max_depth, self.max_leaves)
+            yield self._fitted(advantages * weights[:, None], states, self.size.depth, self.size.leaves)
         self.engine.rebase(self.policy(self.best))
         for _ in range(5):
-            tree = self._fitted(self._gains(), states, self.max_depth, self.max_leaves)
+            tree = self._fitted(self._gains(), states, self.size.depth, self.size.leaves)
             self.engine.rebase(self.policy(tree))
             yield tree
 
@@ -172,16 +185,15 @@ class LocalSearch:
         gains: Floats = mixed[:, None] * self.engine.advantages
         return gains
 
-    def _climb(self, tree: Nested) -> None:
+    def climb_from(self, tree: Nested) -> None:
         """Take the best of the promising neighbours until none is better."""
         value = self.consider(tree)
         for _ in range(MAX_STEPS):
             if self._late():
                 return
-            candidates = self._neighbours(tree)
             best_value, best_tree = value, None
-            for candidate in candidates:
-                candidate_value = self.engine.evaluate(self.policy(candidate))
+            for candidate, policy in self._neighbours(tree):
+                candidate_value = self.engine.evaluate(policy)
                 if candidate_value > best_value + self.noise:
                     best_value, best_tree = candidate_value, candidate
                 if self._late():
@@ -193,27 +205,31 @@ class LocalSearch:
 
     def places(self, tree: Nested) -> Iterator[Place]:
         """All nodes of a tree, root first."""
-        spare = self.max_leaves - count_leaves(tree)
+        spare = self.size.leaves - count_leaves(tree)
         stack: list[tuple[tuple[bool, ...], Ints, Nested]] = [((), np.arange(self.mdp.n_states), tree)]
         while stack:
             path, states, node = stack.pop()
-            yield Place(path, states, node, self.max_depth - len(path), spare + count_leaves(node))
+            yield Place(path, states, node, self.size.depth - len(path), spare + count_leaves(node))
             if isinstance(node, tuple):
                 right = self.sides[states, node[0]]
                 stack.append(((*path, True), states[right], node[2]))
                 stack.append(((*path, False), states[~right], node[1]))
 
-    def _neighbours(self, tree: Nested) -> list[Nested]:
-        """Trees that differ from this one below one node, the most promising of every node."""
+    def _neighbours(self, tree: Nested) -> Iterator[tuple[Nested, Ints]]:
+        """Trees that differ from this one below one node, the most promising of every node, and their policies."""
         gains = self._gains()
-        found: dict[Nested, None] = {}
+        current = self.policy(tree)
+        seen = {current.tobytes()}
         for place in self.places(tree):
             if len(place.states) == 0:
                 continue
             for subtree in self._alternatives(place, gains):
-                if subtree != place.subtree:
-                    found[replaced(tree, place.path, subtree)] = None
-        return list(found)
+                policy = current.copy()
+                policy[place.states] = self._policy_on(subtree, place.states)
+                key = policy.tobytes()
+                if key not in seen:
+                    seen.add(key)
+                    yield replaced(tree, place.path, subtree), policy
 
     def _alternatives(self, place: Place, gains: Floats) -> Iterator[Nested]:
         """Subtrees for one node."""
@@ -322,6 +338,16 @@ def replaced(tree: Nested, path: tuple[bool, ...], subtree: Nested) -> Nested:
     if path[0]:
         return (k, left, replaced(right, path[1:], subtree))
     return (k, replaced(left, path[1:], subtree), right)
+
+
+def sibling_action(tree: Nested, path: tuple[bool, ...]) -> Any:
+    """The action of the leaf beside the place at the end of a path; None when there is no leaf."""
+    if not path:
+        return None
+    for right in path[:-1]:
+        tree = tree[2 if right else 1]
+    sibling = tree[1 if path[-1] else 2]
+    return None if isinstance(sibling, tuple) else sibling
 
 
 def _shared_leaves(leaves: int, depth: int, worth: list[float]) -> tuple[int, int]:

@@ -4,40 +4,78 @@ Turns are counted in climbs and nodes, not in seconds, so that the same seed giv
 cuts the run off.
 """
 
+from concurrent.futures import BrokenExecutor, Executor
+from functools import partial
+
+from threadpoolctl import threadpool_limits
+
 from omdt.errors import InputError
 from omdt.mdp import MDP
-from omdt.methods.search.exact import ExactSearch, can_search
+from omdt.methods.search.exact import can_search
+from omdt.methods.search.frontier import Frontier, Workers
 from omdt.methods.search.local import LocalSearch, to_policy
 from omdt.solution import Claim, Limits, Stop, Watch
 from omdt.splits import Splits
 
 FIRST_CLIMBS = 3
-CLIMBS_A_TURN = 1
-NODES_A_TURN = 300
+BUSY_ROUNDS = 10
+"""For so many rounds after the last improvement the local search has a turn in every round, then in ever fewer."""
 
 
-def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Claim:
-    """The best tree within the size limit, with a proof when there is time for it."""
+def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, executor: Executor | None = None) -> Claim:
+    """The best tree within the size limit, with a proof when there is time for it.
+
+    Args:
+        mdp: the problem.
+        splits: the questions a tree may ask.
+        limits: a limit on the size is required.
+        watch: the clock and the record of progress.
+        executor: explores parts of the search elsewhere; by default as many processes as the limits have threads.
+    """
     if not limits.limits_size:
         raise InputError("the method search needs a size limit; give a depth, a number of leaves, or both")
-    exact: ExactSearch | None = None
-    with watch.catching_interrupts():
+    frontier: Frontier | None = None
+    # Many threads of the linear algebra wait for one another on systems as small as these.
+    with watch.catching_interrupts(), threadpool_limits(1):
         local = LocalSearch(mdp, splits, limits, watch)
         local.start()
         local.climb(FIRST_CLIMBS)
         if can_search(mdp):
-            exact = ExactSearch(mdp, limits, watch, local)
-            while not exact.run(NODES_A_TURN) and watch.remaining > 0:
-                local.climb(CLIMBS_A_TURN)
+            frontier = Frontier(mdp, limits, watch, local)
+            _take_turns(frontier, local, watch, limits.threads, executor)
         else:
             while watch.remaining > 0 and not local.done:
-                local.climb(CLIMBS_A_TURN)
-    bound = local.bound if exact is None else exact.bound
-    return Claim(to_policy(local.best, splits, mdp), max(bound, local.value), _stop(exact, watch))
+                local.climb(1)
+    bound = local.bound if frontier is None else frontier.bound
+    return Claim(to_policy(local.best, splits, mdp), max(bound, local.value), _stop(frontier, watch))
 
 
-def _stop(exact: ExactSearch | None, watch: Watch) -> Stop:
-    if exact is not None and not exact.heap:
+def _take_turns(frontier: Frontier, local: LocalSearch, watch: Watch, threads: int, executor: Executor | None) -> None:
+    """Explore and climb until everything is explored or time is up."""
+    workers = Workers(threads, watch)
+    improved = 0
+    try:
+        while not frontier.done and watch.remaining > 0:
+            before = local.value
+            climbs = int(_has_turn(frontier.rounds - improved))
+            try:
+                frontier.round(executor or workers.executor(), partial(local.climb, climbs))
+            except BrokenExecutor:
+                executor = None
+                workers.restart()
+            if local.value > before:
+                improved = frontier.rounds
+    finally:
+        workers.stop()
+
+
+def _has_turn(quiet_rounds: int) -> bool:
+    """Whether the local search has a turn so many rounds after the last improvement."""
+    return quiet_rounds <= BUSY_ROUNDS or quiet_rounds % BUSY_ROUNDS == 0
+
+
+def _stop(frontier: Frontier | None, watch: Watch) -> Stop:
+    if frontier is not None and frontier.done:
         return Stop.COMPLETE
     if watch.interrupted:
         return Stop.INTERRUPTED

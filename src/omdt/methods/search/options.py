@@ -48,6 +48,9 @@ class OptionBound(Protocol):
             target: a bound as low as this is low enough; the occupancy is then not computed.
         """
 
+    def price(self, active: Ints) -> float:
+        """How many operations these boxes cost where nothing is known of them."""
+
 
 class AcyclicOptions:
     """One pass over the states in reverse topological order."""
@@ -59,6 +62,11 @@ class AcyclicOptions:
         longest = int(np.diff(P.indptr).max())
         contraction = 1 - mdp.discount * (1 + planning.row_excess(P))
         self.unit = (longest + 8) * EPSILON / contraction**2
+        self.entries_of = np.diff(P.indptr[:: mdp.n_actions])
+
+    def price(self, active: Ints) -> float:
+        """As in `OptionBound`."""
+        return float(sum(self.entries_of[self.regions.boxes[b]].sum() for b in active))
 
     def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
         """As in `OptionBound`."""
@@ -82,17 +90,22 @@ class DenseOptions:
         # A row that was normalised in floating point may exceed 1 a little.
         self.contraction = 1 - mdp.discount * (1 + planning.row_excess(mdp.transitions))
 
+    def price(self, active: Ints) -> float:
+        """As in `OptionBound`."""
+        return float(sum(len(self.inverses.regions.boxes[b]) ** 3 for b in active)) * self.mdp.n_actions
+
     def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
         """As in `OptionBound`."""
         slots = self.inverses.slots(active)
         V, best, vector = start, _scalar_product(self.mdp.initial, start), start
-        if self.inverses.defect >= 0.5:
+        norm, defect = self.inverses.norm[slots].max(initial=1.0), self.inverses.defect[slots].max(initial=0.0)
+        if defect >= 0.5:
             return best, vector, self.mdp.initial
         system = np.eye(0)
         for _ in range(MAX_ITERATIONS):
             Q = look_ahead(self.mdp, V)
             TV, box, action = _backup(V, Q, leaf_action, slots, *self.inverses.arrays)
-            slack = self._slack(V, Q)
+            slack = self._slack(V, Q, norm, defect)
             excess = max(float(np.max(TV - V)) + slack, 0.0)
             # Where V was a bound, so is T V; where V is the value of a policy, its residual makes it one.
             above = TV + slack if V is start else V + excess / self.contraction * (1 + 4 * EPSILON)
@@ -109,12 +122,12 @@ class DenseOptions:
         visits = np.zeros(0) if best <= target else _solved(system.T, self.mdp.initial)
         return best, vector, visits
 
-    def _slack(self, V: Floats, Q: Floats) -> float:
-        """Bound on the rounding error of T V."""
+    def _slack(self, V: Floats, Q: Floats, norm: float, defect: float) -> float:
+        """Bound on the rounding error of T V, given the largest norm and defect of an inverse."""
         rounding = 2 * self.mdp.n_states * EPSILON
         magnitude = float(np.abs(V).max() + np.abs(self.mdp.rewards).max())
         difference = float(np.abs(Q - V[:, None]).max())
-        return self.inverses.norm * ((self.inverses.defect + rounding) * difference + rounding * magnitude)
+        return norm * ((defect + rounding) * difference + rounding * magnitude)
 
     def _policy(self, leaf_action: Ints, box: Ints, action: Ints) -> tuple[Floats, Floats]:
         """I − M and c of the equation V = c + M V of the policy that picks the given options."""
@@ -129,19 +142,19 @@ class Inverses:
 
     Attributes:
         arrays: starts and members (the states of each stored box), offsets and entries of its A inverses.
-        norm: the largest ‖N̂‖∞ so far.
-        defect: the largest ‖I − M N̂‖∞ so far.
+        norm: the largest ‖N̂‖∞ of each stored box.
+        defect: the largest ‖I − M N̂‖∞ of each stored box.
     """
 
     def __init__(self, mdp: MDP, regions: Regions, max_bytes: int) -> None:
         self.mdp, self.regions = mdp, regions
         self.max_entries = max_bytes // 8
-        self.norm, self.defect = 1.0, 0.0
         self._forget()
 
     def _forget(self) -> None:
         self.slot: dict[int, int] = {}
         self.used = 0
+        self.norm, self.defect = np.zeros(0), np.zeros(0)
         nothing = np.zeros(0, dtype=np.int64)
         self.arrays = (np.zeros(1, dtype=np.int64), nothing, nothing, np.empty(1 << 16))
 
@@ -159,7 +172,8 @@ class Inverses:
     def _store(self, missing: list[int]) -> None:
         starts, members, offsets, entries = self.arrays
         boxes = [self.regions.boxes[b] for b in missing]
-        inverses = [self._inverse(states) for states in boxes]
+        inverses, norms, defects = zip(*(self._inverse(states) for states in boxes), strict=True)
+        self.norm, self.defect = np.append(self.norm, norms), np.append(self.defect, defects)
         sizes = np.array([inverse.size for inverse in inverses])
         total = self.used + int(sizes.sum())
         if total > len(entries):
@@ -177,8 +191,8 @@ class Inverses:
             entries,
         )
 
-    def _inverse(self, states: Ints) -> Floats:
-        """[A, n, n]"""
+    def _inverse(self, states: Ints) -> tuple[Floats, float, float]:
+        """[A, n, n] the inverses of a box, their norm and their defect."""
         n, A = len(states), self.mdp.n_actions
         rows = (states[None, :] * A + np.arange(A)[:, None]).ravel()
         inside = self.mdp.transitions[rows][:, states].toarray().reshape(A, n, n)
@@ -186,9 +200,7 @@ class Inverses:
         inverse: Floats = np.linalg.inv(system)
         norm = float(np.abs(inverse).sum(axis=2).max()) * (1 + 1e-9)
         residual = float(np.abs(np.eye(n) - system @ inverse).sum(axis=2).max())
-        self.norm = max(self.norm, norm)
-        self.defect = max(self.defect, 2 * (residual + n * EPSILON * norm))
-        return inverse
+        return inverse, norm, 2 * (residual + n * EPSILON * norm)
 
 
 def _solved(system: Floats, right: Floats) -> Floats:

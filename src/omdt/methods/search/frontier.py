@@ -1,0 +1,219 @@
+"""The frontier: the cases that remain, worked in rounds by this process or by any executor.
+
+A round explores the best few cases apart from one another, each for a fixed number of nodes and all with the same
+incumbent, and then puts together what came of them in the order in which they were handed out. So the same tree and
+bound come out whoever explores, and however many do. Cases that are handed out remain in the frontier until their
+findings arrive: a lost worker or an interrupt costs no more than the round.
+"""
+
+import heapq
+import itertools
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from omdt.mdp import MDP, Bools, Floats
+from omdt.methods.search.exact import Case, Explorer, Findings, Incumbent, Partial, budget_of
+from omdt.methods.search.local import LocalSearch, Size
+from omdt.planning import Certified
+from omdt.solution import Limits, Watch
+
+CASES_A_ROUND = 8
+NODES_A_CASE = 32
+
+FRESH = 0.9
+"""Tables are made anew when the budget has shrunk to this part of theirs."""
+
+SOLO_SECONDS = 1.0
+"""Other processes are started when the search has taken so long."""
+
+POLL_SECONDS = 0.1
+"""How often a waiting process looks whether it was interrupted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What an explorer is made from; `name` tells the problems of one process apart."""
+
+    name: str
+    mdp: MDP
+    sides: Bools
+    size: Size
+    optimal: Certified[Floats]
+    max_bytes: int
+
+    def explorer(self) -> Explorer:
+        """A new explorer."""
+        return Explorer(self.mdp, self.sides, self.size, self.optimal, self.max_bytes)
+
+
+_names = itertools.count()
+
+_explorers: dict[str, Explorer] = {}
+"""The explorer of the problem this process works on, by its name."""
+
+
+def explore(problem: Problem, case: Case, incumbent: Incumbent, nodes: int, seconds: float) -> Findings:
+    """Explore one case, in whatever process; what is known of the problem there is used again."""
+    if problem.name not in _explorers:
+        _explorers.clear()
+        _explorers[problem.name] = problem.explorer()
+    with threadpool_limits(1):
+        return _explorers[problem.name].explore(case, incumbent, nodes, Watch(seconds))
+
+
+class Frontier:
+    """The cases that remain and the global bound; the incumbent is that of the local search.
+
+    Attributes:
+        rounds: how many there were.
+        closed: the highest bound of all that was closed.
+        budget: the one that tables are made for.
+    """
+
+    def __init__(self, mdp: MDP, limits: Limits, watch: Watch, local: LocalSearch) -> None:
+        self.limits, self.watch, self.local = limits, watch, local
+        name = f"{os.getpid()}-{next(_names)}"
+        # This process and every worker have tables of their own, and the frontier takes as much.
+        max_bytes = limits.memory_limit * 2**20 // (limits.threads + 2)
+        self.problem = Problem(name, mdp, local.sides, local.size, local.optimal, max_bytes)
+        self.max_vectors = max_bytes // (8 * mdp.n_states)
+        self.explorer = self.problem.explorer()
+        self.rounds, self.closed, self.budget = 0, -np.inf, np.inf
+        self._counter = itertools.count()
+        self._heap: list[tuple[float, int, Partial]] = []
+        self._push((local.bound, Partial(None, local.optimal.upper)))
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing remains that could be better than the incumbent by more than the gap."""
+        return not self._heap or -self._heap[0][0] <= self._target()
+
+    @property
+    def bound(self) -> float:
+        """No tree within the limits returns more."""
+        top = -self._heap[0][0] if self._heap else -np.inf
+        return max(top, self.closed, self.local.value)
+
+    def round(self, executor: Executor | None, meanwhile: Callable[[], None]) -> None:
+        """Explore the best cases, all with the same incumbent.
+
+        Args:
+            executor: who explores; None for this process.
+            meanwhile: what this process does before it looks at the findings.
+
+        Raises:
+            BrokenExecutor: if the executor takes no more cases; the frontier is as before.
+        """
+        self.rounds += 1
+        incumbent = self._incumbent()
+        taken = [heapq.heappop(self._heap) for _ in range(min(CASES_A_ROUND, len(self._heap)))]
+        cases = [(-negated, partial) for negated, _, partial in taken if -negated > incumbent.target]
+        self.closed = max([self.closed, *(-it[0] for it in taken[len(cases) :])])
+        nodes = min(NODES_A_CASE, 2**self.rounds)
+        if executor is None:
+            found = [self.explorer.explore(case, incumbent, nodes, self.watch) for case in cases]
+            meanwhile()
+        else:
+            futures = self._submit(executor, cases, incumbent, nodes)
+            meanwhile()
+            found = self._collect(cases, futures)
+        for findings in found:
+            self._take(findings)
+        self._thin()
+        self.local.bound = self.bound
+        self.watch.report(self.local.value, self.bound)
+
+    def _submit(
+        self, executor: Executor, cases: list[Case], incumbent: Incumbent, nodes: int
+    ) -> list[Future[Findings]]:
+        seconds = self.watch.remaining
+        try:
+            return [executor.submit(explore, self.problem, case, incumbent, nodes, seconds) for case in cases]
+        except BrokenExecutor:
+            for case in cases:
+                self._push(case)
+            raise
+
+    def _collect(self, cases: list[Case], futures: list[Future[Findings]]) -> list[Findings]:
+        """What was found; a case that was lost on the way remains as it was."""
+        while not self.watch.interrupted and wait(futures, POLL_SECONDS).not_done:
+            pass
+        lost = [Findings([case], -np.inf, None, -np.inf) for case in cases]
+        return [_result(future) or same for future, same in zip(futures, lost, strict=True)]
+
+    def _thin(self) -> None:
+        """When memory is short, let the cases of low bound start from the vector that all have in common."""
+        if len(self._heap) > self.max_vectors:
+            self._heap.sort(key=lambda it: it[:2])
+            common = self.problem.optimal.upper
+            rest = self._heap[self.max_vectors // 2 :]
+            self._heap[self.max_vectors // 2 :] = [(*it[:2], replace(it[2], vector=common)) for it in rest]
+
+    def _take(self, findings: Findings) -> None:
+        self.closed = max(self.closed, findings.closed)
+        for case in findings.open:
+            self._push(case)
+        if findings.value > self.local.value:
+            self.local.value, self.local.best = findings.value, findings.tree
+
+    def _push(self, case: Case) -> None:
+        heapq.heappush(self._heap, (-case[0], next(self._counter), case[1]))
+
+    def _target(self) -> float:
+        """Partial trees bounded by this need not be looked at."""
+        return self.local.value + 0.999 * self.limits.gap * max(abs(self.local.value), 1e-12)
+
+    def _incumbent(self) -> Incumbent:
+        target = self._target()
+        budget = budget_of(self.explorer.losses.optimum, target)
+        if budget < FRESH * self.budget:
+            self.budget = budget
+        return Incumbent(self.local.value, target, self.budget)
+
+
+class Workers:
+    """Other processes that explore, started once the search has taken long enough to make it worth while.
+
+    Python's own process pool would run the user's script again in every worker, loky's does not.
+    """
+
+    def __init__(self, threads: int, watch: Watch) -> None:
+        self.threads, self.watch = threads, watch
+        self._pool: Executor | None = None
+
+    def executor(self) -> Executor | None:
+        """The workers, or None while this process works alone."""
+        if self._pool is None and self.threads > 1 and self.watch.elapsed > SOLO_SECONDS:
+            self._pool = import_module("loky").ProcessPoolExecutor(
+                self.threads, initializer=_leave_interrupts_to_the_parent
+            )
+        return self._pool
+
+    def restart(self) -> None:
+        """Replace the workers after one was lost."""
+        self.stop()
+        self._pool = None
+
+    def stop(self) -> None:
+        """End the workers without waiting for them."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _result(future: Future[Findings]) -> Findings | None:
+    """What was found; None when it did not arrive."""
+    try:
+        return future.result(timeout=0)
+    except (BrokenExecutor, CancelledError, TimeoutError):
+        return None

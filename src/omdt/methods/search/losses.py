@@ -1,0 +1,258 @@
+"""Losses: how much less than the optimum a policy returns because of what it does in some of the states.
+
+With U the optimal values and δ(s, a) = U(s) − r(s, a) − γ P(s, a)·U ≥ 0, a policy π with discounted visits x returns
+
+    J(π) = p0·U − Σ_s x(s) δ(s, π(s)),
+
+the optimum minus a loss that adds up over states, hence over the leaves of a tree. Only trees that lose no more than a
+budget β are of interest. When the actions in a set F of states are given, what they lose *inside* F is at least
+
+    ℓ(F) = max_{λ ≥ 0} min_π [ loss_F(π) + λ (loss(π) − β) ],        π free outside F,
+
+for every λ a Markov decision process with costs (1 + λ) δ on F and λ δ elsewhere. The maximum over λ of this concave,
+piecewise linear function is approached by secants; λ → ∞ tells whether the budget is exceeded anyway.
+
+Two classes find the cheapest policy, `DenseLosses` by policy iteration around the optimal policy, which costs nothing,
+so that only the states with another action enter a linear system (Woodbury); `AcyclicLosses`, where no state can be
+visited twice, by one backward pass.
+
+**Rounding.** δ is rounded down, and what U lacks to satisfy δ ≥ 0 exactly is added to p0·U. All costs are non-negative,
+so sums of n terms are exact but for a factor 1 ± (n + 8) ε. The values V that policy iteration ends with are not taken
+on trust: with e = max_s V(s) − min_a [c(s, a) + γ P(s, a)·V], at least 0, the cheapest policy costs at least
+p0·V − e / (1 − γ), whatever V is.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numba import njit
+
+from omdt import planning
+from omdt.mdp import EPSILON, MDP, Floats, Ints
+
+ACCURACY = 0.01
+"""The search for λ ends when it can add no more than this part of the budget and of the loss."""
+
+MAX_MULTIPLIERS = 12
+MAX_ITERATIONS = 60
+
+
+class Losses(ABC):
+    """Bounds losses from below.
+
+    Attributes:
+        optimum: p0·U, rounded up.
+        delta: [S, A] δ, rounded down.
+        expected: [S, A] δ weighted with the visits of the optimal policy.
+    """
+
+    expected: Floats
+
+    def __init__(self, mdp: MDP, U: Floats, fixed: Ints) -> None:
+        P = mdp.transitions
+        shape = mdp.rewards.shape
+        delta = U[:, None] - mdp.rewards - mdp.discount * (P @ U).reshape(shape)
+        size = np.abs(U)[:, None] + np.abs(mdp.rewards) + mdp.discount * (P @ np.abs(U)).reshape(shape)
+        longest = int(np.diff(P.indptr).max())
+        delta -= (longest + 8) * EPSILON * size
+        delta[(fixed[:, None] >= 0) & (fixed[:, None] != np.arange(mdp.n_actions))] = np.inf
+        self.shrink = 1 - (longest + 8) * EPSILON
+        self.contraction = 1 - mdp.discount * (1 + planning.row_excess(P))
+        lack = max(0.0, -float(delta.min())) / self.contraction
+        largest = float(np.abs(U).max()) + lack
+        self.optimum = float(mdp.initial @ U) + lack + 4 * mdp.n_states * EPSILON * largest
+        self.policy: Ints = np.argmin(delta, axis=1)
+        self.delta: Floats = np.maximum(delta, 0.0)
+        self.delta[np.arange(mdp.n_states), self.policy] = 0.0
+        self.model = (P.indptr, P.indices, mdp.discount * P.data, self.delta, self.policy, mdp.initial)
+
+    @abstractmethod
+    def cheapest(self, forced: Ints, inside: float, outside: float, policy: Ints) -> tuple[float, float, float, Floats]:
+        """A lower bound on the cost of the cheapest policy, and that policy's loss inside F and as a whole.
+
+        Args:
+            forced: [S] the action of every state in F, −1 elsewhere.
+            inside: cost of one unit of loss inside F.
+            outside: cost of one unit of loss elsewhere.
+            policy: [S] where to start; it becomes the cheapest policy.
+        """
+
+    def inside(self, forced: Ints, budget: float, enough: float) -> float:
+        """ℓ(F), rounded down; infinite when the budget is exceeded.
+
+        Args:
+            forced: [S] the action of every state in F, −1 elsewhere.
+            budget: β.
+            enough: a bound as high as this is high enough.
+        """
+        policy = np.where(forced >= 0, forced, self.policy)
+        bound, loss, total, _ = self.cheapest(forced, 1.0, 1.0, policy)
+        if bound > budget:
+            return np.inf
+        # Every policy bounds the function of λ by a line; `within` is one that falls, `beyond` one that rises.
+        best, highest = 0.0, loss
+        within, beyond = (loss, total), (0.0, 0.0)
+        multiplier = loss / max(budget - total, 1e-6 * budget) / 4
+        for _ in range(MAX_MULTIPLIERS):
+            if best >= enough or highest - best <= ACCURACY * (budget + best):
+                break
+            bound, loss, total, _ = self.cheapest(forced, 1.0 + multiplier, multiplier, policy)
+            allowance = multiplier * budget
+            best = max(best, bound - allowance - 4 * EPSILON * (bound + allowance))
+            if total <= budget:
+                within = (loss, total)
+            else:
+                beyond = (loss, total)
+            if beyond[1] <= budget:
+                multiplier, highest = multiplier / 8, within[0]
+            else:
+                multiplier = (within[0] - beyond[0]) / (beyond[1] - within[1])
+                highest = within[0] + multiplier * (within[1] - budget)
+        return best
+
+
+class DenseLosses(Losses):
+    """Policy iteration around the optimal policy."""
+
+    def __init__(self, mdp: MDP, U: Floats, fixed: Ints) -> None:
+        super().__init__(mdp, U, fixed)
+        P = mdp.discount * mdp.transitions.toarray()
+        rows = np.arange(mdp.n_states) * mdp.n_actions + self.policy
+        inverse = np.linalg.inv(np.eye(mdp.n_states) - P[rows])
+        visits = mdp.initial @ inverse
+        self.expected = visits[:, None] * np.minimum(self.delta, 1e300)
+        columns = np.ascontiguousarray(inverse.T)
+        self.arrays = (*self.model, inverse, columns, P @ inverse, visits, mdp.discount, self.contraction, self.shrink)
+
+    def cheapest(self, forced: Ints, inside: float, outside: float, policy: Ints) -> tuple[float, float, float, Floats]:
+        """As in `Losses`."""
+        answer: tuple[float, float, float, Floats] = _cheapest_dense(self.arrays, forced, inside, outside, policy)
+        return answer
+
+
+class AcyclicLosses(Losses):
+    """One backward pass over the states."""
+
+    def __init__(self, mdp: MDP, U: Floats, fixed: Ints, order: Ints) -> None:
+        super().__init__(mdp, U, fixed)
+        self.expected = planning.occupancies(mdp, self.policy).value[:, None] * np.minimum(self.delta, 1e300)
+        # A value is rounded at every one of the steps it is made of.
+        self.arrays = (*self.model, order, self.shrink**mdp.n_states)
+
+    def cheapest(self, forced: Ints, inside: float, outside: float, policy: Ints) -> tuple[float, float, float, Floats]:
+        """As in `Losses`."""
+        answer: tuple[float, float, float, Floats] = _cheapest_acyclic(self.arrays, forced, inside, outside)
+        return answer
+
+
+@njit(cache=True)
+def _cheapest_dense(model, forced, inside, outside, policy):  # type: ignore[no-untyped-def]
+    """A lower bound on the cost of the cheapest policy, with its loss inside F and as a whole; `policy` becomes it."""
+    indptr, indices, data, delta, base, initial = model[:6]
+    inverse, columns, product, visits, discount, contraction, shrink = model[6:]
+    S, A = delta.shape
+    V = np.zeros(S)
+    changed = np.empty(S, dtype=np.int64)
+    bound, loss, total = 0.0, 0.0, 0.0
+    for _ in range(MAX_ITERATIONS):
+        n = 0
+        for s in range(S):
+            if policy[s] != base[s]:
+                changed[n] = s
+                n += 1
+        V[:] = 0.0
+        loss, total = 0.0, 0.0
+        if n > 0:
+            system = np.empty((n, n))
+            right = np.zeros((n, 2))
+            for i in range(n):
+                s = changed[i]
+                row = s * A + policy[s]
+                for j in range(n):
+                    system[i, j] = inverse[s, changed[j]] - product[row, changed[j]]
+                right[i, 1] = delta[s, policy[s]]
+                if forced[s] >= 0:
+                    right[i, 0] = right[i, 1]
+            y = np.linalg.solve(system, right)
+            for i in range(n):
+                s = changed[i]
+                loss += visits[s] * y[i, 0]
+                total += visits[s] * y[i, 1]
+                V += ((inside - outside) * y[i, 0] + outside * y[i, 1]) * columns[s]
+        excess, better, cost = 0.0, 0, 0.0
+        least = np.inf
+        for s in range(S):
+            if not V[s] > 0.0:
+                V[s] = 0.0
+            least = min(least, V[s])
+        for s in range(S):
+            cost += initial[s] * V[s]
+            weight, first, last = outside, 0, A
+            if forced[s] >= 0:
+                weight, first, last = inside, forced[s], forced[s] + 1
+            best, choice = V[s], policy[s]
+            for a in range(first, last):
+                # What comes after costs at least γ `least`, which settles most actions at once.
+                q = (weight * delta[s, a] + discount * least) * shrink
+                if q >= best:
+                    continue
+                for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                    q += data[k] * (V[indices[k]] - least) * shrink
+                    if q >= best:
+                        break
+                if q < best:
+                    best, choice = q, a
+            excess = max(excess, V[s] - best)
+            if choice != policy[s] and best < V[s] * (1 - 1e-9):
+                policy[s] = choice
+                better += 1
+        bound = max(bound, cost * (1 - 2 * S * EPSILON) - excess / contraction * (1 + 4 * EPSILON))
+        if better == 0:
+            break
+    return bound, loss, total, V
+
+
+@njit(cache=True)
+def _cheapest_acyclic(model, forced, inside, outside):  # type: ignore[no-untyped-def]
+    """A lower bound on the cost of the cheapest policy, with its loss inside F and as a whole."""
+    indptr, indices, data, delta, base, initial, order, shrink = model
+    S, A = delta.shape
+    V, loss, total = np.zeros(S), np.zeros(S), np.zeros(S)
+    for o in range(S - 1, -1, -1):
+        s = order[o]
+        weight, first, last = outside, 0, A
+        if forced[s] >= 0:
+            weight, first, last = inside, forced[s], forced[s] + 1
+        best, choice = np.inf, base[s]
+        # The optimal action comes first, because it is the cheapest wherever nothing ahead costs anything.
+        for i in range(first - 1, last):
+            a = base[s] if i < first else i
+            if (i >= first and a == base[s] and last > first + 1) or a < first or a >= last:
+                continue
+            q, stay = weight * delta[s, a], 0.0
+            if q >= best:
+                continue
+            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                if indices[k] == s:
+                    stay += data[k]
+                else:
+                    q += data[k] * V[indices[k]]
+            q /= 1 - stay
+            if q < best:
+                best, choice = q, a
+            if best == 0.0:
+                break
+        V[s] = best
+        if best > 0.0:
+            ahead_loss, ahead_total, stay = 0.0, delta[s, choice], 0.0
+            if forced[s] >= 0:
+                ahead_loss = delta[s, choice]
+            for k in range(indptr[s * A + choice], indptr[s * A + choice + 1]):
+                if indices[k] == s:
+                    stay += data[k]
+                else:
+                    ahead_loss += data[k] * loss[indices[k]]
+                    ahead_total += data[k] * total[indices[k]]
+            loss[s] = ahead_loss / (1 - stay)
+            total[s] = ahead_total / (1 - stay)
+    return (initial @ V) * shrink, initial @ loss, initial @ total, V
