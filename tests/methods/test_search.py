@@ -120,7 +120,7 @@ def test_option_bound_holds_for_every_completion(block: int) -> None:
         search = frontier.Frontier(mdp, limits, watch, local)
         local.value = best_return(mdp, splits.sides(), depth, 2**depth) - 1e3
         for _ in range(int(rng.integers(1, 4))):
-            search.round(None, lambda: None)
+            search.round(lambda: None)
         best = best_return(mdp, splits.sides(), depth, 2**depth)
         assert search.bound >= best - 1e-12 * abs(best), seed
 

@@ -308,8 +308,8 @@ class Exploration:
         To first order the cheapest leaf or stump in a region costs min Σ_s x(s) (V(s) − Q(s, a)), with V the vector and
         x the visits of the agent with options.
         """
-        boxes = [self.regions.boxes_of(o.region, min(o.depth, spare)) for o in opens]
-        active = np.unique(np.concatenate(boxes))
+        # In this order, and not in that of their numbers, which depends on what was looked at before.
+        active = np.concatenate([self.regions.boxes_of(o.region, min(o.depth, spare)) for o in opens])
         if self.explorer.options.price(active) > MAX_PRICE:
             return np.inf, partial.vector, None
         bound, vector, visits = self.explorer.options.bound(actions, active, partial.vector, self.target)

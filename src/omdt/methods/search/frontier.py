@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, replace
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -25,13 +26,16 @@ from omdt.planning import Certified
 from omdt.solution import Limits, Watch
 
 CASES_A_ROUND = 8
-NODES_A_CASE = 32
+NODES_A_CASE = 128
 
 FRESH = 0.9
 """Tables are made anew when the budget has shrunk to this part of theirs."""
 
 SOLO_SECONDS = 1.0
 """Other processes are started when the search has taken so long."""
+
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
+"""Many threads of the linear algebra wait for one another on systems as small as these, and round differently."""
 
 POLL_SECONDS = 0.1
 """How often a waiting process looks whether it was interrupted."""
@@ -56,16 +60,71 @@ class Problem:
 _names = itertools.count()
 
 _explorers: dict[str, Explorer] = {}
-"""The explorer of the problem this process works on, by its name."""
+"""The explorer of the problem this process works on, by the problem's name."""
 
 
-def explore(problem: Problem, case: Case, incumbent: Incumbent, nodes: int, seconds: float) -> Findings:
-    """Explore one case, in whatever process; what is known of the problem there is used again."""
-    if problem.name not in _explorers:
-        _explorers.clear()
-        _explorers[problem.name] = problem.explorer()
+def _start_worker(problem: Problem) -> None:
+    """Get a process of our own ready; interrupts are its parent's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _explorers[problem.name] = problem.explorer()
+
+
+def explore(problem: Problem | str, case: Case, incumbent: Incumbent, nodes: int, seconds: float) -> Findings:
+    """Explore one case in any process; what that knows of the problem from other cases is used again.
+
+    Args:
+        problem: its name is enough for a process that was started for it.
+        case: what to explore.
+        incumbent: what is known.
+        nodes: how many partial trees to look at.
+        seconds: time to spend.
+    """
+    if isinstance(problem, str):
+        return _explorers[problem].explore(case, incumbent, nodes, Watch(seconds))
     with threadpool_limits(1):
+        if problem.name not in _explorers:
+            _explorers.clear()
+            _explorers[problem.name] = problem.explorer()
         return _explorers[problem.name].explore(case, incumbent, nodes, Watch(seconds))
+
+
+class Workers:
+    """Those who explore: the given executor, or processes of our own, or nobody but this process.
+
+    Processes are started once the search has taken long enough to make it worth while. Python's own pool would run the
+    user's script again in every one of them, loky's does not.
+    """
+
+    def __init__(self, problem: Problem, threads: int, given: Executor | None, watch: Watch) -> None:
+        self.problem, self.threads, self.given, self.watch = problem, threads, given, watch
+        self._pool: Any = None
+
+    @property
+    def executor(self) -> Executor | None:
+        """Who explores; None for this process alone."""
+        if self.given is not None:
+            return self.given
+        if self._pool is None and self.threads > 1 and self.watch.elapsed > SOLO_SECONDS:
+            pool = import_module("loky").ProcessPoolExecutor
+            self._pool = pool(self.threads, initializer=_start_worker, initargs=(self.problem,), env=ONE_THREAD)
+        executor: Executor | None = self._pool
+        return executor
+
+    @property
+    def known(self) -> Problem | str:
+        """What has to be sent for whoever explores to know the problem."""
+        return self.problem if self.given is not None else self.problem.name
+
+    def replace(self) -> None:
+        """Do without the given executor, or with other processes, after one was lost."""
+        self.given = None
+        self.stop()
+
+    def stop(self) -> None:
+        """End the processes without waiting for them."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, kill_workers=True)
+            self._pool = None
 
 
 class Frontier:
@@ -77,12 +136,15 @@ class Frontier:
         budget: the one that tables are made for.
     """
 
-    def __init__(self, mdp: MDP, limits: Limits, watch: Watch, local: LocalSearch) -> None:
+    def __init__(
+        self, mdp: MDP, limits: Limits, watch: Watch, local: LocalSearch, executor: Executor | None = None
+    ) -> None:
         self.limits, self.watch, self.local = limits, watch, local
         name = f"{os.getpid()}-{next(_names)}"
         # This process and every worker have tables of their own, and the frontier takes as much.
         max_bytes = limits.memory_limit * 2**20 // (limits.threads + 2)
         self.problem = Problem(name, mdp, local.sides, local.size, local.optimal, max_bytes)
+        self.workers = Workers(self.problem, limits.threads, executor, watch)
         self.max_vectors = max_bytes // (8 * mdp.n_states)
         self.explorer = self.problem.explorer()
         self.rounds, self.closed, self.budget = 0, -np.inf, np.inf
@@ -101,15 +163,11 @@ class Frontier:
         top = -self._heap[0][0] if self._heap else -np.inf
         return max(top, self.closed, self.local.value)
 
-    def round(self, executor: Executor | None, meanwhile: Callable[[], None]) -> None:
+    def round(self, meanwhile: Callable[[], None]) -> None:
         """Explore the best cases, all with the same incumbent.
 
         Args:
-            executor: who explores; None for this process.
             meanwhile: what this process does before it looks at the findings.
-
-        Raises:
-            BrokenExecutor: if the executor takes no more cases; the frontier is as before.
         """
         self.rounds += 1
         incumbent = self._incumbent()
@@ -117,11 +175,11 @@ class Frontier:
         cases = [(-negated, partial) for negated, _, partial in taken if -negated > incumbent.target]
         self.closed = max([self.closed, *(-it[0] for it in taken[len(cases) :])])
         nodes = min(NODES_A_CASE, 2**self.rounds)
-        if executor is None:
+        if self.workers.executor is None:
             found = [self.explorer.explore(case, incumbent, nodes, self.watch) for case in cases]
             meanwhile()
         else:
-            futures = self._submit(executor, cases, incumbent, nodes)
+            futures = self._submit(self.workers.executor, cases, incumbent, nodes)
             meanwhile()
             found = self._collect(cases, futures)
         for findings in found:
@@ -133,20 +191,20 @@ class Frontier:
     def _submit(
         self, executor: Executor, cases: list[Case], incumbent: Incumbent, nodes: int
     ) -> list[Future[Findings]]:
+        """Hand out cases; none when the executor takes no more."""
         seconds = self.watch.remaining
         try:
-            return [executor.submit(explore, self.problem, case, incumbent, nodes, seconds) for case in cases]
+            return [executor.submit(explore, self.workers.known, case, incumbent, nodes, seconds) for case in cases]
         except BrokenExecutor:
-            for case in cases:
-                self._push(case)
-            raise
+            self.workers.replace()
+            return []
 
     def _collect(self, cases: list[Case], futures: list[Future[Findings]]) -> list[Findings]:
         """What was found; a case that was lost on the way remains as it was."""
         while not self.watch.interrupted and wait(futures, POLL_SECONDS).not_done:
             pass
-        lost = [Findings([case], -np.inf, None, -np.inf) for case in cases]
-        return [_result(future) or same for future, same in zip(futures, lost, strict=True)]
+        found = [_result(future) for future in futures] or [None] * len(cases)
+        return [it or Findings([case], -np.inf, None, -np.inf) for it, case in zip(found, cases, strict=True)]
 
     def _thin(self) -> None:
         """When memory is short, let the cases of low bound start from the vector that all have in common."""
@@ -176,39 +234,6 @@ class Frontier:
         if budget < FRESH * self.budget:
             self.budget = budget
         return Incumbent(self.local.value, target, self.budget)
-
-
-class Workers:
-    """Other processes that explore, started once the search has taken long enough to make it worth while.
-
-    Python's own process pool would run the user's script again in every worker, loky's does not.
-    """
-
-    def __init__(self, threads: int, watch: Watch) -> None:
-        self.threads, self.watch = threads, watch
-        self._pool: Executor | None = None
-
-    def executor(self) -> Executor | None:
-        """The workers, or None while this process works alone."""
-        if self._pool is None and self.threads > 1 and self.watch.elapsed > SOLO_SECONDS:
-            self._pool = import_module("loky").ProcessPoolExecutor(
-                self.threads, initializer=_leave_interrupts_to_the_parent
-            )
-        return self._pool
-
-    def restart(self) -> None:
-        """Replace the workers after one was lost."""
-        self.stop()
-        self._pool = None
-
-    def stop(self) -> None:
-        """End the workers without waiting for them."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _result(future: Future[Findings]) -> Findings | None:

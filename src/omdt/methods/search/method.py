@@ -4,7 +4,7 @@ Turns are counted in climbs and nodes, not in seconds, so that the same seed giv
 cuts the run off.
 """
 
-from concurrent.futures import BrokenExecutor, Executor
+from concurrent.futures import Executor
 from functools import partial
 
 from threadpoolctl import threadpool_limits
@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from omdt.errors import InputError
 from omdt.mdp import MDP
 from omdt.methods.search.exact import can_search
-from omdt.methods.search.frontier import Frontier, Workers
+from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.local import LocalSearch, to_policy
 from omdt.solution import Claim, Limits, Stop, Watch
 from omdt.splits import Splits
@@ -35,14 +35,14 @@ def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, executor: 
     if not limits.limits_size:
         raise InputError("the method search needs a size limit; give a depth, a number of leaves, or both")
     frontier: Frontier | None = None
-    # Many threads of the linear algebra wait for one another on systems as small as these.
+    # Many threads of the linear algebra wait for one another on systems as small as these, and round differently.
     with watch.catching_interrupts(), threadpool_limits(1):
         local = LocalSearch(mdp, splits, limits, watch)
         local.start()
         local.climb(FIRST_CLIMBS)
         if can_search(mdp):
-            frontier = Frontier(mdp, limits, watch, local)
-            _take_turns(frontier, local, watch, limits.threads, executor)
+            frontier = Frontier(mdp, limits, watch, local, executor)
+            _take_turns(frontier, local, watch)
         else:
             while watch.remaining > 0 and not local.done:
                 local.climb(1)
@@ -50,23 +50,18 @@ def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, executor: 
     return Claim(to_policy(local.best, splits, mdp), max(bound, local.value), _stop(frontier, watch))
 
 
-def _take_turns(frontier: Frontier, local: LocalSearch, watch: Watch, threads: int, executor: Executor | None) -> None:
+def _take_turns(frontier: Frontier, local: LocalSearch, watch: Watch) -> None:
     """Explore and climb until everything is explored or time is up."""
-    workers = Workers(threads, watch)
     improved = 0
     try:
         while not frontier.done and watch.remaining > 0:
             before = local.value
             climbs = int(_has_turn(frontier.rounds - improved))
-            try:
-                frontier.round(executor or workers.executor(), partial(local.climb, climbs))
-            except BrokenExecutor:
-                executor = None
-                workers.restart()
+            frontier.round(partial(local.climb, climbs))
             if local.value > before:
                 improved = frontier.rounds
     finally:
-        workers.stop()
+        frontier.workers.stop()
 
 
 def _has_turn(quiet_rounds: int) -> bool:
