@@ -10,6 +10,7 @@ from omdt.mdp import MDP
 from omdt.methods.copy import copy_optimal_policy
 from omdt.methods.milp import solve_milp
 from omdt.methods.search.method import search
+from omdt.methods.viper import viper
 from omdt.solution import Claim, Limits, Solution, Stop, TracePoint, Watch
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
@@ -17,6 +18,7 @@ from omdt.tree import TreePolicy
 METHODS: dict[str, Callable[..., Claim]] = {
     "search": search,
     "milp": solve_milp,
+    "viper": viper,
     "copy": copy_optimal_policy,
 }
 
