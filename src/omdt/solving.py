@@ -8,6 +8,7 @@ from omdt import planning
 from omdt.errors import FalseClaimError, InputError
 from omdt.mdp import MDP
 from omdt.methods.copy import copy_optimal_policy
+from omdt.methods.iddt import iddt
 from omdt.methods.milp import solve_milp
 from omdt.methods.search.method import search
 from omdt.methods.viper import viper
@@ -19,6 +20,7 @@ METHODS: dict[str, Callable[..., Claim]] = {
     "search": search,
     "milp": solve_milp,
     "viper": viper,
+    "iddt": iddt,
     "copy": copy_optimal_policy,
 }
 
