@@ -60,21 +60,27 @@ class Schedule:
 
 
 class Classroom(Protocol):
-    """A teacher, and a world in which it and its students can be watched.
+    """A teacher, and a world in which it and its students can be watched."""
 
-    Attributes:
-        observations: [n, F] the table of all observations so far.
-        actions: [n] what the teacher does on each.
-        importance: [n] w, what a mistake can cost there.
-        feature_names: F names.
-        action_names: A names.
-    """
+    @property
+    def observations(self) -> Floats:
+        """[n, F] the table of all observations so far."""
 
-    observations: Floats
-    actions: Ints
-    importance: Floats
-    feature_names: tuple[str, ...]
-    action_names: tuple[str, ...]
+    @property
+    def actions(self) -> Ints:
+        """[n] what the teacher does on each."""
+
+    @property
+    def importance(self) -> Floats:
+        """[n] w, what a mistake can cost there."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """F names."""
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """A names."""
 
     def watch_teacher(self, episodes: int) -> Ints:
         """The rows of the table that the teacher visits, one entry a step."""
@@ -153,9 +159,7 @@ def _added(one: Ints, other: Ints) -> Ints:
     return total
 
 
-def _winner(
-    classroom: Classroom, students: list[tuple[TreePolicy, float]], episodes: int, watch: Watch
-) -> TreePolicy:
+def _winner(classroom: Classroom, students: list[tuple[TreePolicy, float]], episodes: int, watch: Watch) -> TreePolicy:
     """Successive halving: the better half is scored anew until one student is left, or no time is."""
     while len(students) > 1:
         students = sorted(students, key=lambda entry: -entry[1])[: (len(students) + 1) // 2]
@@ -169,16 +173,17 @@ def _fitted(classroom: Classroom, counts: Ints, limits: Limits, rng: np.random.G
     """A student fitted to a sample of the data."""
     sample = _sample(counts, classroom.importance[: len(counts)], rng)
     rows = np.flatnonzero(sample)
-    actions, names = classroom.actions[rows], (classroom.feature_names, classroom.action_names)
+    actions, weights = classroom.actions[rows], sample[rows]
+    names = (classroom.feature_names, classroom.action_names)
     if len(rows) == 0 or limits.max_depth == 0 or limits.max_leaf_nodes == 1:
-        votes = np.bincount(actions, weights=sample[rows], minlength=1)
+        votes = np.bincount(actions, weights=weights, minlength=1)
         return TreePolicy.leaf(int(votes.argmax()), *names)
     from sklearn.tree import DecisionTreeClassifier
 
     cart = DecisionTreeClassifier(
         max_depth=limits.max_depth, max_leaf_nodes=limits.max_leaf_nodes, random_state=int(rng.integers(2**31))
     )
-    cart.fit(classroom.observations[rows], actions, sample_weight=sample[rows])
+    cart.fit(classroom.observations[rows], actions, sample_weight=weights)
     return TreePolicy.from_sklearn(cart, *names)
 
 
@@ -188,4 +193,6 @@ def _sample(counts: Ints, importance: Floats, rng: np.random.Generator) -> Ints:
     if not weights.any():
         weights = counts.astype(np.float64)
     pairs = min(SAMPLE, int(counts[weights > 0].sum()))
-    return rng.multinomial(int(FITTED_SHARE * pairs), weights / max(weights.sum(), 1e-300))
+    if pairs == 0:
+        return np.zeros_like(counts)
+    return rng.multinomial(max(1, int(FITTED_SHARE * pairs)), weights / weights.sum())
