@@ -20,7 +20,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from search import normalised, paper_results
 from sklearn.tree import DecisionTreeClassifier
 
 import omdt
@@ -28,6 +27,7 @@ from omdt import planning
 from omdt.environments import PAPER
 from omdt.formats.gymnasium import MDPEnv
 from omdt.methods.viper import FITTED_SHARE, MAX_STEPS, SAMPLE, Schedule
+from search import normalised, paper_results
 
 FLOOR = 0.03
 

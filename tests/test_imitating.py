@@ -12,7 +12,7 @@ from strategies import environment
 
 pytestmark = [pytest.mark.needs("gymnasium"), pytest.mark.needs("sklearn")]
 
-QUICK = {"iterations": 5, "episodes": 4, "test_episodes": 4}
+QUICK = {"iterations": 3, "episodes": 3, "test_episodes": 3}
 
 
 class Balancer:
@@ -111,7 +111,7 @@ def test_without_a_model_it_finds_what_it_finds_with_one(weighted):
     mdp = environment("frozenlake_4x4")
     teacher = Optimal(mdp)
     q_values = teacher.values if weighted else None
-    tree = imitate(lake(), teacher, max_depth=4, q_values=q_values, iterations=15, episodes=10, test_episodes=30)
+    tree = imitate(lake(), teacher, max_depth=4, q_values=q_values, iterations=6, episodes=10, test_episodes=20)
     optimal = planning.expected_return(mdp, planning.optimal_values(mdp)).value
     assert omdt.evaluate(mdp, tree) > 0.6 * optimal
     assert teacher.asked == {True}

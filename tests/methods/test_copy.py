@@ -15,7 +15,6 @@ from omdt.methods.copy import copy_optimal_policy, grow
 from omdt.solution import Claim, Limits, Stop, Watch
 from strategies import environment, mdps
 
-
 REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "reference.json").read_text())["environments"]
 
 # In the other five, states have several optimal actions, and the reference takes the one that rounding put first.
