@@ -65,10 +65,10 @@ def imitate(
     schedule = Schedule(iterations, episodes, test_episodes)
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise InputError(f"max_steps is {max_steps!r}; it must be a whole number of at least 1")
-    rng, watch = np.random.default_rng(limits.seed), Watch(time_limit)
-    world = Gym(env, teacher, q_values, max_steps, int(rng.integers(2**31)), feature_names, action_names)
+    watch = Watch(time_limit)
+    world = Gym(env, teacher, q_values, max_steps, limits.seed, feature_names, action_names)
     with watch.catching_interrupts():
-        tree = learn(world, limits, schedule, rng, watch)
+        tree = learn(world, limits, schedule, watch)
     return tree.pruned(world.observations)
 
 

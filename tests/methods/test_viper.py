@@ -12,7 +12,7 @@ import omdt
 from omdt import MDP, InputError, Splits, TreePolicy, errors, planning
 from omdt.errors import MissingExtraError
 from omdt.methods import viper as module
-from omdt.methods.viper import FITTED_SHARE, KnownMDP, Schedule, learn, viper
+from omdt.methods.viper import FITTED_SHARE, SAMPLE, KnownMDP, Schedule, learn, stream, viper
 from omdt.solution import Limits, Stop, Watch
 from strategies import environment, mdps
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.needs("sklearn")
 
 def classroom(mdp: MDP, seed: int = 0) -> KnownMDP:
     q = planning.q_values(mdp, planning.optimal_values(mdp))
-    return KnownMDP(mdp, Splits.of(mdp), q, np.random.default_rng(seed))
+    return KnownMDP(mdp, Splits.of(mdp), q, seed)
 
 
 def imitated(mdp: MDP, iterations: int = 4, seed: int = 0, **limits: int) -> omdt.Solution:
@@ -56,26 +56,26 @@ class Contest:
         return list(zip(leaves, scores, strict=True))
 
 
-# What the paper reports with a standard error of .00 and every one of our seeds reaches.
+# Means over three seeds that the paper reports; some hang on every single draw.
 PUBLISHED = [
-    ("blackjack", 1, 0.98),
-    ("blackjack", 2, 0.98),
+    ("frozenlake_4x4", 1, 0.04),
+    ("frozenlake_8x8", 2, 0.90),
+    ("frozenlake_12x12", 3, 0.19),
+    ("frozenlake_12x12", 4, 0.19),
     ("frozenlake_4x4", 2, 0.46),
     ("frozenlake_4x4", 3, 0.67),
     ("frozenlake_4x4", 4, 1.00),
-    ("system_administrator_2", 2, 0.55),
-    ("traffic_intersection", 1, 0.42),
-    ("traffic_intersection", 2, 0.98),
 ]
 
 
 @pytest.mark.parametrize(("name", "depth", "published"), PUBLISHED)
 def test_it_reaches_what_was_published(name, depth, published):
-    solution = omdt.solve(environment(name), method="viper", max_depth=depth, seed=1)
-    assert solution.normalized_return == pytest.approx(published, abs=0.015)
-    assert solution.stop is Stop.HEURISTIC
-    assert solution.bound >= solution.optimal_return
-    assert solution.tree.depth <= depth
+    solutions = [omdt.solve(environment(name), method="viper", max_depth=depth, seed=seed) for seed in range(3)]
+    assert np.mean([solution.normalized_return for solution in solutions]) == pytest.approx(published, abs=0.006)
+    for solution in solutions:
+        assert solution.stop is Stop.HEURISTIC
+        assert solution.bound >= solution.optimal_return
+        assert solution.tree.depth <= depth
 
 
 @given(mdps(), st.integers(0, 3), st.integers(1, 6), st.integers(0, 100))
@@ -131,26 +131,45 @@ def test_weights_fit_the_tree_of_repeated_pairs(seed):
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
 
 
-@pytest.mark.parametrize(("counts", "pairs"), [([10, 0, 30, 60], 70), ([1000, 5, 300_000, 0], 200_000)])
-def test_samples_have_their_size_and_their_weights(counts, pairs):
-    importance = np.array([0.5, 1.0, 0.0 if pairs == 70 else 2.0, 1.5])
-    counts = np.array(counts)
-    drawn = np.array([module._sample(counts, importance, np.random.default_rng(seed)) for seed in range(300)])
+def sampled(counts: list[int], importance: list[float], seed: int = 0) -> np.ndarray:
+    pairs = np.random.default_rng(1).permutation(np.repeat(np.arange(len(counts)), counts))
+    return module._sample(pairs, np.array(importance), stream(seed), stream(seed + 1))
+
+
+@pytest.mark.parametrize(
+    ("counts", "importance", "pairs"),
+    [([10, 0, 30, 60], [0.5, 1.0, 0.0, 1.5], 70), ([1000, 5, 300_000, 0], [0.5, 1.0, 2.0, 1.5], SAMPLE)],
+)
+def test_samples_have_their_size_and_their_weights(counts, importance, pairs):
+    drawn = np.array([sampled(counts, importance, seed) for seed in range(40)])
     assert (drawn.sum(axis=1) == int(FITTED_SHARE * pairs)).all()
-    share = counts * importance / (counts * importance).sum()
+    weights = np.array(counts) * importance
+    share = weights / weights.sum()
     assert (drawn[:, share == 0] == 0).all()
     n = drawn.sum()
     assert (np.abs(drawn.sum(axis=0) / n - share) <= 5 * np.sqrt(share * (1 - share) / n) + 1e-12).all()
 
 
 def test_where_no_mistake_costs_anything_all_visits_count_alike():
-    drawn = module._sample(np.array([5, 0, 5]), np.zeros(3), np.random.default_rng(0))
+    drawn = sampled([5, 0, 5], [0.0, 0.0, 0.0])
     assert drawn.sum() == 8
     assert drawn[1] == 0
 
 
 def test_one_visit_is_a_sample():
-    assert module._sample(np.array([0, 1]), np.ones(2), np.random.default_rng(0)).tolist() == [0, 1]
+    assert sampled([0, 1], [1.0, 1.0]).tolist() == [0, 1]
+
+
+def test_the_streams_are_those_of_numpy():
+    room, plain = classroom(environment("xor"), seed=5), np.random.RandomState(5)
+    # One draw for the first state and one a step; every state of xor is equally likely.
+    expected = (200 * plain.random_sample(1001)[:-1]).astype(int)
+    np.testing.assert_array_equal(room.watch_teacher(1), expected)
+    pairs, importance = np.arange(30), np.ones(30)
+    drawn = module._sample(pairs, importance, stream(7), stream(8))
+    choice, order = np.random.RandomState(7).choice(30, size=30, p=np.full(30, 1 / 30)), np.arange(30)
+    np.random.RandomState(8).shuffle(order)
+    np.testing.assert_array_equal(drawn, np.bincount(choice[order[:24]], minlength=30))
 
 
 def test_the_tournament_halves_until_one_is_left():
@@ -171,7 +190,7 @@ def test_out_of_time_the_best_score_so_far_wins():
 
 def test_every_student_adds_its_episodes():
     contest = Contest([1.0, 2.0])
-    learn(contest, Limits(max_depth=0), Schedule(5, 3, 2), np.random.default_rng(0), Watch())
+    learn(contest, Limits(max_depth=0), Schedule(5, 3, 2), Watch())
     assert [episodes for _, episodes in contest.tested] == [3] * 5 + [2] * (3 + 2 + 1)
 
 

@@ -8,16 +8,18 @@ Data are aggregated: the first episodes are the teacher's, every later batch is 
 the teacher labels whatever was visited. Each student is a CART fitted to a sample of all labelled pairs so far, drawn
 with replacement with probabilities proportional to w. The last word has a tournament on fresh episodes.
 
-**Counts instead of pairs.** A pair is determined by its row in a table of observations, so the data are one count n(s)
-a row. Of m pairs drawn with replacement a random part is used for fitting; any part of independent draws is itself
-independent draws, so the sample is one multinomial draw with probabilities proportional to n(s)·w(s). CART with these
-numbers as sample weights grows the tree that it would grow on the repeated pairs.
+**Draws.** World, sample and fit each have a stream of numpy's `RandomState` that starts from the seed, and each draws
+in the order in which the settings above are carried out. So did the published experiments, and the same seeds give
+their runs, except where the numbering of states or the choice among equally good actions differs.
+
+**Speed.** A pair is determined by its row in a table of observations. Roll-outs are lists of rows from the compiled
+simulator, and CART is given each row once, with the number of its pairs as sample weight, which grows the same tree.
 
 Without Q-values every w is 1, and the method is DAGGER.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -92,9 +94,9 @@ class Classroom(Protocol):
 class KnownMDP:
     """The classroom of an MDP with a known model: the table has every state, the teacher is the optimal policy."""
 
-    def __init__(self, mdp: MDP, splits: Splits, q: planning.Certified[Floats], rng: np.random.Generator) -> None:
+    def __init__(self, mdp: MDP, splits: Splits, q: planning.Certified[Floats], seed: int) -> None:
         self.mdp = mdp
-        self.rng = rng
+        self.draws = np.random.Generator(_bits(seed))
         self.observations = splits.observations
         self.feature_names = splits.feature_names
         self.action_names = mdp.action_names
@@ -110,8 +112,7 @@ class KnownMDP:
         return self._roll_out(student.actions(self.observations), episodes)
 
     def _roll_out(self, policy: Ints, episodes: int) -> tuple[Ints, float]:
-        seed = int(self.rng.integers(2**63))
-        rollouts = simulate(self.mdp, policy, episodes=episodes, max_steps=MAX_STEPS, seed=seed)
+        rollouts = simulate(self.mdp, policy, episodes=episodes, max_steps=MAX_STEPS, seed=self.draws)
         acted = np.ones(len(rollouts.states), dtype=np.bool_)
         acted[rollouts.starts[1:] - 1] = False
         return rollouts.states[acted].astype(np.int64), float(rollouts.returns.mean())
@@ -123,10 +124,9 @@ def viper(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, iterations:
         raise InputError("the method viper asks for thresholds only; leave out categories")
     schedule = Schedule(iterations=iterations)
     values = planning.optimal_values(mdp)
-    rng = np.random.default_rng(limits.seed)
-    classroom = KnownMDP(mdp, splits, planning.q_values(mdp, values), rng)
+    classroom = KnownMDP(mdp, splits, planning.q_values(mdp, values), limits.seed)
     with watch.catching_interrupts():
-        tree = learn(classroom, limits, schedule, rng, watch)
+        tree = learn(classroom, limits, schedule, watch)
     return Claim(tree, planning.expected_return(mdp, values).upper, _stop(watch))
 
 
@@ -136,27 +136,67 @@ def _stop(watch: Watch) -> Stop:
     return Stop.TIME if watch.remaining == 0 else Stop.HEURISTIC
 
 
-def learn(
-    classroom: Classroom, limits: Limits, schedule: Schedule, rng: np.random.Generator, watch: Watch
-) -> TreePolicy:
+def stream(seed: int) -> np.random.RandomState:
+    """The draws that start from a seed; `RandomState` takes 32 bits of it."""
+    return np.random.RandomState(seed % 2**32)
+
+
+def _bits(seed: int) -> np.random.MT19937:
+    """The same draws for the compiled simulator."""
+    bits = np.random.MT19937()
+    state: Any = stream(seed).get_state(legacy=False)
+    bits.state = state
+    return bits
+
+
+def learn(classroom: Classroom, limits: Limits, schedule: Schedule, watch: Watch) -> TreePolicy:
     """Aggregate data and train students on them until the schedule or the time ends; the best student."""
     require("sklearn", "viper", "the method viper")
-    counts = np.bincount(classroom.watch_teacher(schedule.episodes), minlength=1)
+    sampling, fitting = stream(limits.seed), stream(limits.seed)
+    pairs = classroom.watch_teacher(schedule.episodes)
     students: list[tuple[TreePolicy, float]] = []
     while len(students) < schedule.iterations and (not students or watch.remaining > 0):
-        student = _fitted(classroom, counts, limits, rng)
+        sample = _sample(pairs, classroom.importance, sampling, fitting)
+        student = _fitted(classroom, sample, limits, fitting)
         visits, score = classroom.watch_student(student, schedule.episodes)
-        counts = _added(counts, np.bincount(visits, minlength=1))
+        pairs = np.concatenate([pairs, visits])
         students.append((student, score))
     return _winner(classroom, students, schedule.test_episodes, watch)
 
 
-def _added(one: Ints, other: Ints) -> Ints:
-    """The sum of two lists of counts, of which one may be longer."""
-    total: Ints = np.zeros(max(len(one), len(other)), dtype=np.int64)
-    total[: len(one)] += one
-    total[: len(other)] += other
-    return total
+def _sample(pairs: Ints, importance: Floats, sampling: np.random.RandomState, fitting: np.random.RandomState) -> Ints:
+    """[n] how often each row of the table is in the part of a weighted sample of the pairs that a student is fitted to.
+
+    Where no mistake costs anything all pairs weigh alike.
+    """
+    weights = importance[pairs]
+    if not weights.any():
+        weights = np.ones(len(pairs))
+    size = min(SAMPLE, int(np.count_nonzero(weights)))
+    if size == 0:
+        return np.zeros(len(importance), dtype=np.int64)
+    cumulative = np.cumsum(weights)
+    drawn = pairs[np.searchsorted(cumulative / cumulative[-1], sampling.random_sample(size), side="right")]
+    order = np.arange(size)
+    fitting.shuffle(order)
+    return np.bincount(drawn[order[: max(1, int(FITTED_SHARE * size))]], minlength=len(importance))
+
+
+def _fitted(classroom: Classroom, sample: Ints, limits: Limits, fitting: np.random.RandomState) -> TreePolicy:
+    """A student fitted to a sample of the data."""
+    rows = np.flatnonzero(sample)
+    actions, weights = classroom.actions[rows], sample[rows]
+    names = (classroom.feature_names, classroom.action_names)
+    if len(rows) == 0 or limits.max_depth == 0 or limits.max_leaf_nodes == 1:
+        votes = np.bincount(actions, weights=weights, minlength=1)
+        return TreePolicy.leaf(int(votes.argmax()), *names)
+    from sklearn.tree import DecisionTreeClassifier
+
+    cart = DecisionTreeClassifier(
+        max_depth=limits.max_depth, max_leaf_nodes=limits.max_leaf_nodes, random_state=fitting
+    )
+    cart.fit(classroom.observations[rows], actions, sample_weight=weights)
+    return TreePolicy.from_sklearn(cart, *names)
 
 
 def _winner(classroom: Classroom, students: list[tuple[TreePolicy, float]], episodes: int, watch: Watch) -> TreePolicy:
@@ -167,32 +207,3 @@ def _winner(classroom: Classroom, students: list[tuple[TreePolicy, float]], epis
             break
         students = [(student, classroom.watch_student(student, episodes)[1]) for student, _ in students]
     return students[0][0]
-
-
-def _fitted(classroom: Classroom, counts: Ints, limits: Limits, rng: np.random.Generator) -> TreePolicy:
-    """A student fitted to a sample of the data."""
-    sample = _sample(counts, classroom.importance[: len(counts)], rng)
-    rows = np.flatnonzero(sample)
-    actions, weights = classroom.actions[rows], sample[rows]
-    names = (classroom.feature_names, classroom.action_names)
-    if len(rows) == 0 or limits.max_depth == 0 or limits.max_leaf_nodes == 1:
-        votes = np.bincount(actions, weights=weights, minlength=1)
-        return TreePolicy.leaf(int(votes.argmax()), *names)
-    from sklearn.tree import DecisionTreeClassifier
-
-    cart = DecisionTreeClassifier(
-        max_depth=limits.max_depth, max_leaf_nodes=limits.max_leaf_nodes, random_state=int(rng.integers(2**31))
-    )
-    cart.fit(classroom.observations[rows], actions, sample_weight=weights)
-    return TreePolicy.from_sklearn(cart, *names)
-
-
-def _sample(counts: Ints, importance: Floats, rng: np.random.Generator) -> Ints:
-    """[n] how often each row is drawn; where no mistake costs anything, all visits count alike."""
-    weights = counts * importance
-    if not weights.any():
-        weights = counts.astype(np.float64)
-    pairs = min(SAMPLE, int(counts[weights > 0].sum()))
-    if pairs == 0:
-        return np.zeros_like(counts)
-    return rng.multinomial(max(1, int(FITTED_SHARE * pairs)), weights / weights.sum())
