@@ -175,11 +175,13 @@ def _sample(pairs: Ints, importance: Floats, sampling: np.random.RandomState, fi
     size = min(SAMPLE, int(np.count_nonzero(weights)))
     if size == 0:
         return np.zeros(len(importance), dtype=np.int64)
-    cumulative = np.cumsum(weights)
-    drawn = pairs[np.searchsorted(cumulative / cumulative[-1], sampling.random_sample(size), side="right")]
     order = np.arange(size)
     fitting.shuffle(order)
-    return np.bincount(drawn[order[: max(1, int(FITTED_SHARE * size))]], minlength=len(importance))
+    kept = sampling.random_sample(size)[order[: max(1, int(FITTED_SHARE * size))]]
+    cumulative = np.cumsum(weights)
+    # Numbers in order are found several times faster.
+    places = np.searchsorted(cumulative / cumulative[-1], np.sort(kept), side="right")
+    return np.bincount(pairs[places], minlength=len(importance))
 
 
 def _fitted(classroom: Classroom, sample: Ints, limits: Limits, fitting: np.random.RandomState) -> TreePolicy:
