@@ -134,6 +134,8 @@ def test_mistakes_count_by_what_they_cost():
     later, _ = world.watch_student(student, 2)
     assert later[0] == rows[-1] + 1
     assert later[-1] == len(world.actions) - 1
+    assert 0 <= world.score(student, 2) <= 1
+    assert later[-1] == len(world.actions) - 1
 
 
 def test_episodes_are_cut_after_the_longest_time():

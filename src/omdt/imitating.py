@@ -115,24 +115,31 @@ class Gym:
 
     def watch_teacher(self, episodes: int) -> Ints:
         """Roll out the teacher; every step is a new row."""
-        return self._roll_out(lambda row, label: label, episodes)[0]
+        before = len(self._actions)
+        self._mean_return(lambda observation: self._labelled(observation)[1], episodes)
+        return np.arange(before, len(self._actions))
 
     def watch_student(self, student: TreePolicy, episodes: int) -> tuple[Ints, float]:
         """Roll out a student; every step is a new row."""
-        return self._roll_out(lambda row, label: int(student.actions(row[None, :])[0]), episodes)
+        before = len(self._actions)
+        score = self._mean_return(lambda observation: _act(student, self._labelled(observation)[0]), episodes)
+        return np.arange(before, len(self._actions)), score
 
-    def _roll_out(self, act: Callable[[Floats, int], int], episodes: int) -> tuple[Ints, float]:
-        before, total = len(self._actions), 0.0
+    def score(self, student: TreePolicy, episodes: int) -> float:
+        """Roll out a student; the teacher is not asked."""
+        return self._mean_return(lambda observation: _act(student, _numbers(observation)), episodes)
+
+    def _mean_return(self, act: Callable[[Any], int], episodes: int) -> float:
+        total = 0.0
         for _ in range(episodes):
             observation, _ = self.env.reset()
             for _ in range(self.max_steps):
-                row, label = self._labelled(observation)
-                step = self.env.step(np.int64(self.first_action + act(row, label)))
+                step = self.env.step(np.int64(self.first_action + act(observation)))
                 observation, reward, terminated, truncated, _ = step
                 total += float(reward)
                 if terminated or truncated:
                     break
-        return np.arange(before, len(self._actions)), total / episodes
+        return total / episodes
 
     def _labelled(self, observation: Any) -> tuple[Floats, int]:
         """Add an observation with the teacher's action to the table."""
@@ -161,6 +168,10 @@ class Gym:
         if q.shape != (self.n_actions,) or not np.isfinite(q).all():
             raise InputError(f"q_values must return {self.n_actions} finite numbers, one an action, not {q}")
         return float(np.ptp(q))
+
+
+def _act(student: TreePolicy, row: Floats) -> int:
+    return int(student.actions(row[None, :])[0])
 
 
 def _knows_determinism(teacher: Teacher) -> bool:

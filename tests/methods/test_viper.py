@@ -51,6 +51,9 @@ class Contest:
         self.tested.append((action, episodes))
         return np.zeros(episodes, dtype=np.int64), self.returns[action]
 
+    def score(self, student: TreePolicy, episodes: int) -> float:
+        return self.watch_student(student, episodes)[1]
+
     def entries(self, scores: list[float]) -> list[tuple[TreePolicy, float]]:
         leaves = (TreePolicy.leaf(i, self.feature_names, self.action_names) for i in range(len(scores)))
         return list(zip(leaves, scores, strict=True))

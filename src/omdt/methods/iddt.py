@@ -30,7 +30,8 @@ from scipy.special import expit, softmax
 from omdt import planning
 from omdt.errors import InputError
 from omdt.mdp import MDP, Floats
-from omdt.solution import Claim, Limits, Stop, Watch
+from omdt.methods.heuristic import why_stopped
+from omdt.solution import Claim, Limits, Watch
 from omdt.splits import Splits
 from omdt.tree import Attach, Nodes, TreePolicy
 
@@ -131,13 +132,7 @@ def iddt(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Claim:
             if earned > value:
                 best, value = tree, earned
                 watch.report(value, max(bound, value))
-    return Claim(best, bound, _stop(watch))
-
-
-def _stop(watch: Watch) -> Stop:
-    if watch.interrupted:
-        return Stop.INTERRUPTED
-    return Stop.TIME if watch.remaining == 0 else Stop.HEURISTIC
+    return Claim(best, bound, why_stopped(watch))
 
 
 def _depth(limits: Limits) -> int:

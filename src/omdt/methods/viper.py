@@ -26,8 +26,9 @@ import numpy as np
 from omdt import planning
 from omdt.errors import InputError, require
 from omdt.mdp import MDP, Floats, Ints
+from omdt.methods.heuristic import why_stopped
 from omdt.simulation import simulate
-from omdt.solution import Claim, Limits, Stop, Watch
+from omdt.solution import Claim, Limits, Watch
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
 
@@ -90,6 +91,9 @@ class Classroom(Protocol):
     def watch_student(self, student: TreePolicy, episodes: int) -> tuple[Ints, float]:
         """The rows that a student visits, and its mean undiscounted return."""
 
+    def score(self, student: TreePolicy, episodes: int) -> float:
+        """A student's mean undiscounted return alone, without the teacher."""
+
 
 class KnownMDP:
     """The classroom of an MDP with a known model: the table has every state, the teacher is the optimal policy."""
@@ -111,6 +115,10 @@ class KnownMDP:
         """The states in which a student acts, and its mean undiscounted return."""
         return self._roll_out(student.actions(self.observations), episodes)
 
+    def score(self, student: TreePolicy, episodes: int) -> float:
+        """A student's mean undiscounted return alone."""
+        return self.watch_student(student, episodes)[1]
+
     def _roll_out(self, policy: Ints, episodes: int) -> tuple[Ints, float]:
         rollouts = simulate(self.mdp, policy, episodes=episodes, max_steps=MAX_STEPS, seed=self.draws)
         acted = np.ones(len(rollouts.states), dtype=np.bool_)
@@ -127,13 +135,7 @@ def viper(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, iterations:
     classroom = KnownMDP(mdp, splits, planning.q_values(mdp, values), limits.seed)
     with watch.catching_interrupts():
         tree = learn(classroom, limits, schedule, watch)
-    return Claim(tree, planning.expected_return(mdp, values).upper, _stop(watch))
-
-
-def _stop(watch: Watch) -> Stop:
-    if watch.interrupted:
-        return Stop.INTERRUPTED
-    return Stop.TIME if watch.remaining == 0 else Stop.HEURISTIC
+    return Claim(tree, planning.expected_return(mdp, values).upper, why_stopped(watch))
 
 
 def stream(seed: int) -> np.random.RandomState:
@@ -207,5 +209,5 @@ def _winner(classroom: Classroom, students: list[tuple[TreePolicy, float]], epis
         students = sorted(students, key=lambda entry: -entry[1])[: (len(students) + 1) // 2]
         if watch.remaining == 0:
             break
-        students = [(student, classroom.watch_student(student, episodes)[1]) for student, _ in students]
+        students = [(student, classroom.score(student, episodes)) for student, _ in students]
     return students[0][0]
