@@ -73,7 +73,7 @@ def imitate(
 
 
 class Gym:
-    """The classroom of a Gymnasium environment: the table has every observation that was ever made."""
+    """The classroom of a Gymnasium environment: the table has every observation that the teacher labelled."""
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ def solve(
         seed: the same seed gives the same tree.
         threads: how many cores to use.
         progress: called with (seconds, value, bound) as these improve.
-        options: settings of the method; `backend` and `form` of milp.
+        options: settings of the method; `backend` and `form` of milp, `ties` of copy, `iterations` of viper.
 
     Raises:
         InputError: if the limits or the method do not fit.
