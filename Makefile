@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test lint types format bench bench-search bench-milp docs clean
+.PHONY: help install demo test lint types format bench bench-search bench-milp bench-viper docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench         print build, planning and simulation times"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
 	@echo "make bench-milp    compare forms and solvers of the mixed-integer program (about an hour)"
+	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
 	@echo "make docs          build the documentation site into site/"
 	@echo "make clean         remove what the other targets made"
 
@@ -53,6 +54,9 @@ bench-search: install
 
 bench-milp: install
 	$(BIN)/python benchmarks/milp.py
+
+bench-viper: install
+	$(BIN)/python benchmarks/viper.py
 
 docs: install
 	$(BIN)/mkdocs build --strict

@@ -23,6 +23,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "simulation": BASIC | FIRST_THREE | {"planning"},
     "methods": BASIC | FIRST_THREE | {"planning", "solution", "simulation", "methods"},
     "solving": BASIC | FIRST_THREE | {"planning", "solution", "methods"},
+    "imitating": BASIC | FIRST_THREE | {"solution", "methods"},
+    "comparing": BASIC | FIRST_THREE | {"planning", "solution", "solving"},
     "environments": BASIC | FIRST_THREE | {"environments"},
     "formats": BASIC | FIRST_THREE | {"formats"},
     "export": BASIC | FIRST_THREE | {"export"},

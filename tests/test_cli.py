@@ -106,18 +106,18 @@ def test_the_script_survives_a_narrow_output_encoding(encoding):
 def test_help_lists_the_commands(run):
     status, out, _ = run("--help")
     assert status == 0
-    for command in ("envs", "info", "solve"):
+    for command in ("envs", "info", "solve", "compare"):
         assert command in out
 
 
-@pytest.mark.parametrize("command", ["envs", "info", "solve"])
+@pytest.mark.parametrize("command", ["envs", "info", "solve", "compare"])
 def test_every_command_has_help(run, command):
     status, out, _ = run(command, "--help")
     assert status == 0
     assert "--json" in out
 
 
-@pytest.mark.parametrize("command", ["info", "solve"])
+@pytest.mark.parametrize("command", ["info", "solve", "compare"])
 def test_help_calls_the_argument_by_its_promised_name(command):
     assert re.search(rf"omdt {command} \[OPTIONS\] {{?PROBLEM", script(command, "--help").stdout)
 
@@ -463,3 +463,48 @@ def test_a_backend_belongs_to_milp(run):
     status, out, err = run("solve", "xor", "--depth", 1, "--backend", "scip")
     assert (status, out) == (2, "")
     assert "backend" in err
+
+
+QUICK_COMPARISON = ("--depth", "1", "--seeds", "2", "--processes", "1", "--time-limit", "5")
+
+
+@pytest.mark.needs("sklearn")
+def test_compare_prints_a_row_for_every_method(run, tmp_path):
+    status, out, err = run("compare", "frozenlake_4x4", *QUICK_COMPARISON, "--output", tmp_path / "table.csv")
+    assert (status, err) == (0, "")
+    assert "\x1b" not in out
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert "depth ≤ 1" in lines["frozenlake_4x4"]
+    for row in omdt.compare(environment("frozenlake_4x4"), max_depth=1, seeds=2).rows:
+        assert f"{row.value:.6g}" in lines[row.method]
+        assert ("±" in lines[row.method]) == (row.method == "viper")
+    assert (tmp_path / "table.csv").read_text().count("\n") == len(lines) - 1
+
+
+@pytest.mark.needs("sklearn")
+def test_compare_prints_json_or_csv_and_nothing_else(run, model):
+    status, out, err = run("compare", model, *QUICK_COMPARISON, "--json")
+    assert (status, err) == (0, "")
+    methods = [row["method"] for row in json.loads(out)["rows"]]
+    status, out, err = run("compare", model, *QUICK_COMPARISON, "--csv")
+    assert (status, err) == (0, "")
+    assert [line.split(",")[1] for line in out.splitlines()] == ["method", *methods]
+
+
+@pytest.mark.needs("sklearn")
+@pytest.mark.parametrize(
+    ("arguments", "message"), [((), "size limit"), (("--json", "--csv"), "exclude"), (("--output", "."), "directory")]
+)
+def test_compare_refuses_what_does_not_fit(run, model, arguments, message):
+    status, out, err = run("compare", model, *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+
+
+def test_ties_belong_to_copy(run):
+    status, out, _ = run("solve", "frozenlake_4x4", "--method", "copy", "--ties", "any")
+    assert status == 0
+    assert "7 decision nodes" in out
+    status, _, err = run("solve", "frozenlake_4x4", "--depth", "1", "--ties", "any")
+    assert status == 2
+    assert "'ties'" in err

@@ -4,10 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from omdt.comparing import compare as compare
     from omdt.environments import make as make
     from omdt.errors import InputError as InputError
     from omdt.formats import read as read
     from omdt.formats import write as write
+    from omdt.imitating import imitate as imitate
     from omdt.mdp import MDP as MDP
     from omdt.planning import evaluate as evaluate
     from omdt.simulation import simulate as simulate
@@ -25,7 +27,9 @@ _HOME = {
     "Solution": "solution",
     "Splits": "splits",
     "TreePolicy": "tree",
+    "compare": "comparing",
     "evaluate": "planning",
+    "imitate": "imitating",
     "load": "solution",
     "make": "environments",
     "read": "formats",

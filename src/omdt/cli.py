@@ -14,6 +14,7 @@ from omdt.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from omdt.comparing import Comparison
     from omdt.mdp import MDP
     from omdt.solution import Solution
 
@@ -43,6 +44,8 @@ Settings = Annotated[
 Discount = Annotated[
     float | None, typer.Option(metavar="GAMMA", help="Overrides the problem's own discount.", show_default=False)
 ]
+Depth = Annotated[int | None, typer.Option(metavar="D", help="At most D questions on any path.", show_default=False)]
+Leaves = Annotated[int | None, typer.Option(metavar="N", help="At most N leaves.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
 
 
@@ -121,13 +124,15 @@ def info(problem: Problem, settings: Settings = None, discount: Discount = None,
 @app.command()
 def solve(
     problem: Problem,
-    depth: Annotated[
-        int | None, typer.Option(metavar="D", help="At most D questions on any path.", show_default=False)
-    ] = None,
-    leaves: Annotated[int | None, typer.Option(metavar="N", help="At most N leaves.", show_default=False)] = None,
-    method: Annotated[str, typer.Option(help="How to find the tree: search, milp or copy.")] = "search",
+    depth: Depth = None,
+    leaves: Leaves = None,
+    method: Annotated[str, typer.Option(help="How to find the tree: search, milp, viper, iddt or copy.")] = "search",
     backend: Annotated[
         str | None, typer.Option(help="Solver of milp: highs, scip or gurobi; highs by default.", show_default=False)
+    ] = None,
+    ties: Annotated[
+        str | None,
+        typer.Option(help="Optimal action of copy in a tie: lowest or any; lowest by default.", show_default=False),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Stop with the best tree so far.", show_default=False)
@@ -150,7 +155,8 @@ def solve(
     if output is not None:
         check_writable(output)
     mdp = _load(problem, settings, discount)
-    options: dict[str, Any] = {} if backend is None else {"backend": backend}
+    chosen = {"backend": backend, "ties": ties}
+    options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     with _console(stderr=True).status(f"solving {_escape(problem)}") as status:
         solution = run(
             mdp,
@@ -172,6 +178,95 @@ def solve(
         show(solution, _console())
     if solution.stop is Stop.INTERRUPTED:
         raise typer.Exit(130)
+
+
+@app.command()
+def compare(
+    problem: Problem,
+    depth: Depth = None,
+    leaves: Leaves = None,
+    seeds: Annotated[int, typer.Option(help="Runs of VIPER, of which the mean is shown.")] = 3,
+    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="For each run of each method.")] = 30.0,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", help="Runs at the same time; one a core by default.", show_default=False)
+    ] = None,
+    settings: Settings = None,
+    discount: Discount = None,
+    as_json: AsJson = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="A CSV table on standard output and nothing else there.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a file: CSV if its name ends in .csv, else JSON.", show_default=False),
+    ] = None,
+) -> None:
+    """Every method side by side, between the random policy and the best policy of any form."""
+    from omdt.comparing import compare as run
+    from omdt.files import check_writable
+
+    if as_json and as_csv:
+        raise InputError("--json and --csv exclude each other")
+    if output is not None:
+        check_writable(output)
+    mdp = _load(problem, settings, discount)
+    with _console(stderr=True).status(f"comparing on {_escape(problem)}") as status:
+        comparison = run(
+            mdp,
+            max_depth=depth,
+            max_leaf_nodes=leaves,
+            seeds=seeds,
+            time_limit=time_limit,
+            processes=_cores() if processes is None else processes,
+            progress=lambda done, total, last: status.update(f"{done} of {total} runs done, the last of {last}"),
+        )
+    if output is not None:
+        comparison.save(output)
+    if as_json:
+        sys.stdout.write(comparison.to_json())
+    elif as_csv:
+        sys.stdout.write(comparison.to_csv())
+    else:
+        show_comparison(comparison, _console())
+    if comparison.interrupted:
+        raise typer.Exit(130)
+
+
+def _cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def show_comparison(comparison: "Comparison", console: "Console") -> None:
+    """Print a comparison for people."""
+    from rich.table import Table
+
+    from omdt.comparing import MEANING
+    from omdt.tree import printable
+
+    limits = _limits(comparison.max_depth, comparison.max_leaf_nodes)
+    console.print(f"[bold]{_escape(printable(comparison.problem))}[/bold]  trees of {limits}\n")
+    table = Table("method", box=None, header_style="bold", pad_edge=False)
+    for heading in ("return", "normalised", "bound", "proven", "nodes", "seconds"):
+        table.add_column(heading, justify="right")
+    table.add_column("", style="dim")
+    for row in comparison.rows:
+        runs = f", mean of {row.runs} seeds" if row.runs > 1 else ""
+        table.add_row(
+            row.method,
+            _with_error(f"{row.value:.6g}", row.value_error),
+            _with_error(f"{row.normalized_return:.4f}", row.normalized_error),
+            "" if row.bound is None else f"{row.bound:.6g}",
+            "yes" if row.proven else "",
+            "" if row.decision_nodes is None else f"{row.decision_nodes:.4g}",
+            f"{row.seconds:.2f}",
+            MEANING[row.method] + runs,
+        )
+    console.print(table)
+
+
+def _with_error(value: str, error: float | None) -> str:
+    return value if error is None else f"{value} ± {error:.2g}"
 
 
 def _progress_line(seconds: float, value: float, bound: float) -> str:
@@ -204,12 +299,16 @@ def show(solution: "Solution", console: "Console") -> None:
 
 
 def _meaning_of_bound(solution: "Solution") -> str:
+    return f"no tree of {_limits(solution.max_depth, solution.max_leaf_nodes) or 'any size'} returns more"
+
+
+def _limits(max_depth: int | None, max_leaf_nodes: int | None) -> str:
     limits = []
-    if solution.max_depth is not None:
-        limits.append(f"depth ≤ {solution.max_depth}")
-    if solution.max_leaf_nodes is not None:
-        limits.append(f"at most {solution.max_leaf_nodes} leaves")
-    return f"no tree of {' and '.join(limits)} returns more" if limits else "no tree of any size returns more"
+    if max_depth is not None:
+        limits.append(f"depth ≤ {max_depth}")
+    if max_leaf_nodes is not None:
+        limits.append(f"at most {max_leaf_nodes} leaves")
+    return " and ".join(limits)
 
 
 def _verdict(solution: "Solution") -> str:
