@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from omdt.environments import make as make
     from omdt.errors import InputError as InputError
+    from omdt.errors import InputWarning as InputWarning
+    from omdt.formats import from_gymnasium as from_gymnasium
+    from omdt.formats import from_pymdptoolbox as from_pymdptoolbox
+    from omdt.formats import from_quantecon as from_quantecon
     from omdt.formats import read as read
     from omdt.formats import write as write
     from omdt.mdp import MDP as MDP
@@ -21,11 +25,15 @@ __version__ = "0.1.0"
 
 _HOME = {
     "InputError": "errors",
+    "InputWarning": "errors",
     "MDP": "mdp",
     "Solution": "solution",
     "Splits": "splits",
     "TreePolicy": "tree",
     "evaluate": "planning",
+    "from_gymnasium": "formats",
+    "from_pymdptoolbox": "formats",
+    "from_quantecon": "formats",
     "load": "solution",
     "make": "environments",
     "read": "formats",
