@@ -22,8 +22,8 @@ from scipy import sparse
 from omdt.errors import InputError, InputWarning
 from omdt.mdp import MDP, Bools, Floats, Ints
 
-DECIMAL_TOLERANCE = 1e-6
-"""By how much probabilities that were printed as decimals may miss 1; many tools print six digits."""
+DECIMAL_TOLERANCE = 5e-6
+"""By how much probabilities may miss 1: rounding numbers to six significant digits changes their sum by no more."""
 
 MAX_TRANSITIONS = 50_000_000
 """Transitions of the MDP, those of unavailable actions included; two to three gigabytes while it is built."""

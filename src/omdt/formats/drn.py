@@ -49,6 +49,7 @@ from omdt.mdp import MDP
 
 TYPES = ("MDP", "DTMC")
 VALUE_TYPES = ("double", "rational")
+SECTIONS = ("@value_type", "@parameters", "@placeholders", "@reward_models", "@nr_states", "@nr_choices")
 UNNAMED = "__NOLABEL__"
 LABEL = re.compile(r'"([^"]*)"|(\S+)')
 
@@ -94,16 +95,17 @@ class _Header:
                 if section == "@model":
                     self._check_complete(number)
                     return
-                self._single_line(number, section)
+                self._begin_section(number, section)
             elif section == "@reward_models":
                 # Blanks separate the names, and a name may be empty; a blank at the end separates nothing.
-                self.rewards = re.split(r"[ \t]", line.removesuffix("\r").removesuffix(" ")) if line else []
+                self.rewards = re.split(r"[ \t]", line.removesuffix(" ")) if line else []
                 section = ""
             elif line.strip() and not line.startswith("//"):
                 self._content(number, section, line.strip())
+                section = section if section == "@placeholders" else ""
         raise InputError(f"{path} has no line @model; it is not a DRN file, or the file was cut short")
 
-    def _single_line(self, number: int, section: str) -> None:
+    def _begin_section(self, number: int, section: str) -> None:
         key, _, value = section.partition(":")
         value = value.strip()
         if key == "@type":
@@ -112,14 +114,7 @@ class _Header:
                 raise fault(self.path, number, f"the model is of type {value!r:.40}; only MDP and DTMC can be read")
         elif key == "@value_type" and value not in VALUE_TYPES:
             raise fault(self.path, number, f"the values are of type {value!r:.40}; only numbers can be read")
-        elif key not in (
-            "@value_type",
-            "@parameters",
-            "@placeholders",
-            "@reward_models",
-            "@nr_states",
-            "@nr_choices",
-        ):
+        elif key not in SECTIONS:
             raise fault(self.path, number, f"{section!r:.40} is not a part of the header of a DRN file")
 
     def _content(self, number: int, section: str, text: str) -> None:
@@ -205,10 +200,10 @@ class _Model:
 
     def _take_transition(self, number: int, text: str) -> None:
         target, colon, value = text.partition(":")
+        if not colon or self.state < 0:
+            raise fault(self.path, number, f"expected a state, an action or a transition, found {text!r:.40}")
         if not self.open:
-            raise fault(self.path, number, f"expected a state or an action, found {text!r:.40}")
-        if not colon:
-            raise fault(self.path, number, f"expected a transition such as 3 : 0.5, found {text!r:.40}")
+            self._begin_choice(number, "action " + UNNAMED)
         t = whole_number_in(target, self.path, number, "the next state")
         if t >= self.header.n_states:
             raise fault(self.path, number, f"the next state is {t}, but there are {self.header.n_states} states")

@@ -27,6 +27,7 @@ import numpy as np
 from omdt.errors import InputError
 from omdt.formats.choices import Choices
 from omdt.formats.text import (
+    check_is_file,
     chosen_rewards,
     discount_or_default,
     fault,
@@ -52,6 +53,7 @@ def read_tra(path: Path, *, discount: float | None = None, reward: str | None = 
         reward: name of the reward structure to maximise; needed when there are several.
         cost: name of the reward structure to minimise instead.
     """
+    check_is_file(path)
     structures = _reward_structures(path)
     column, sign = chosen_rewards(path, list(structures), reward, cost)
     model = _Transitions(path)
@@ -184,7 +186,7 @@ def _reward_structures(path: Path) -> dict[str, list[Path]]:
 
 def _title(path: Path) -> str:
     for _, line in numbered_lines(path):
-        if not line.startswith("#"):
+        if line.strip() and not line.startswith("#"):
             break
         if title := REWARD_TITLE.fullmatch(line):
             return title[1].strip()

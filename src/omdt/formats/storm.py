@@ -6,6 +6,7 @@ from typing import Any
 
 from omdt.errors import InputError, require
 from omdt.formats.drn import read_drn_as
+from omdt.formats.text import check_is_file
 from omdt.mdp import MDP
 
 DIGITS = 17
@@ -30,8 +31,7 @@ def read_symbolic(
         constants: values of the constants that the model leaves open, such as "N=3,p=0.5".
     """
     require("stormpy", "storm", f"reading {path.suffix} files")
-    if not path.is_file():
-        raise InputError(f"cannot read {path}: there is no such file")
+    check_is_file(path)
     with TemporaryDirectory() as folder:
         drn = Path(folder) / "model.drn"
         try:
@@ -44,9 +44,11 @@ def read_symbolic(
 def _build(path: Path, constants: str | None, drn: Path) -> None:
     """Let Storm explore the model and write all of it as DRN."""
     import stormpy
-    from stormpy.developer import DirectEncodingExporterOptions
+    from stormpy.developer import DirectEncodingExporterOptions, LogLevel, set_log_level
     from stormpy.io import export_to_drn
 
+    # Storm logs to standard output, which belongs to results; what is wrong stands in its exceptions as well.
+    set_log_level(LogLevel.OFF)
     program: Any = stormpy.parse_jani_model(path)[0] if path.suffix == ".jani" else stormpy.parse_prism_program(path)
     if constants is not None:
         program, _ = stormpy.instantiate_constants(program, constants)

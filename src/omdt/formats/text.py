@@ -18,6 +18,12 @@ def fault(path: Path, line: int, message: str) -> InputError:
     return InputError(f"{path}:{line}: {message}")
 
 
+def check_is_file(path: Path) -> None:
+    """Raise unless there is a file of this name."""
+    if not path.is_file():
+        raise InputError(f"cannot read {path}: there is no such file")
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a text file, numbered from 1 and without their ends; never more than a block of them in memory."""
     number, rest = 0, ""
