@@ -8,6 +8,7 @@ import multiprocessing
 import resource
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +85,7 @@ def peak_mebibytes() -> float:
 
 def measure(path: Path, tiny: Path) -> tuple[int, float, float, float]:
     """Transitions, seconds, peak memory and that of the non-zeros in MiB."""
+    warnings.simplefilter("ignore", omdt.InputWarning)
     omdt.read(tiny, discount=0.9)
     before = peak_mebibytes()
     start = time.perf_counter()

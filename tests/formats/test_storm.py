@@ -118,6 +118,7 @@ def test_jani_is_read_like_the_prism_language(tmp_path):
         (ROBOT.replace("endmodule", ""), {"constants": "dry=0.75"}, "Storm cannot build"),
         ("ctmc module m x : [0..1]; <> x=0 -> 2 : (x'=1); endmodule rewards x=0 : 1; endrewards", {}, "type 'CTMC'"),
         ("\0\1\2", {}, "Storm cannot build"),
+        (ROBOT.replace("x>0 & y=0", "(" * 100_000 + "true" + ")" * 100_000), {"constants": "dry=0.75"}, "Storm cannot"),
     ],
 )
 def test_what_storm_cannot_build_is_refused(tmp_path, capfd, text, parameters, fragment):

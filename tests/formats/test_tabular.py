@@ -163,7 +163,7 @@ def episode_return(env, mdp: omdt.MDP, tree: omdt.TreePolicy, seed: int) -> floa
 def test_a_name_is_enough():
     mdp = omdt.read(f"gym:{newest('FrozenLake')}", discount=0.9, is_slippery=False)
     assert optimal(mdp) == pytest.approx(0.9**5)
-    assert mdp.name == newest("FrozenLake")
+    assert mdp.name == f"gym:{newest('FrozenLake')}"
     with pytest.warns(omdt.InputWarning, match=r"no discount of its own; 0\.99"):
         assert omdt.read(f"gym:{newest('CliffWalking')}").discount == 0.99
 

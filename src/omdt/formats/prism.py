@@ -85,8 +85,8 @@ class _Transitions:
         if len(sizes) not in (2, 3):
             raise fault(path, number, "expected the numbers of states, choices and transitions in the first line")
         self.n_states, self.chain = sizes[0], len(sizes) == 2
-        # Every row takes more bytes than the states it names, so a larger number of states is not to be believed.
-        if not 0 < self.n_states <= path.stat().st_size < 2**31:
+        # A row of eight bytes or more names at most two states; a larger number of states is not to be believed.
+        if not 0 < self.n_states <= path.stat().st_size // 4 < 2**31:
             raise fault(path, number, f"{self.n_states:,} states do not fit a file of {path.stat().st_size:,} bytes")
         for number, line in rows:
             self._take(number, line.split())

@@ -1,16 +1,17 @@
 """Models in the PRISM language and in JANI, built state by state by Storm (needs the extra `storm`)."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from omdt.errors import InputError, require
 from omdt.formats.drn import read_drn_as
 from omdt.formats.text import check_is_file
 from omdt.mdp import MDP
 
-DIGITS = 17
-"""Significant digits with which every double survives being printed."""
+BUILD = Path(__file__).with_name("storm_build.py")
 
 
 def read_symbolic(
@@ -34,25 +35,11 @@ def read_symbolic(
     check_is_file(path)
     with TemporaryDirectory() as folder:
         drn = Path(folder) / "model.drn"
-        try:
-            _build(path, constants, drn)
-        except RuntimeError as error:
-            raise InputError(f"Storm cannot build {path}: {error}") from None
+        # Without -P the script would find this folder's modules before those of the same name that Storm needs.
+        command = [sys.executable, "-P", str(BUILD), str(path), str(drn), constants or ""]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode < 0:
+            raise InputError(f"Storm cannot build {path}: it crashed ({signal.Signals(-done.returncode).name})")
+        if done.returncode > 0:
+            raise InputError(f"Storm cannot build {path}: {done.stderr.strip()}")
         return read_drn_as(drn, path, discount=discount, reward=reward, cost=cost)
-
-
-def _build(path: Path, constants: str | None, drn: Path) -> None:
-    """Let Storm explore the model and write all of it as DRN."""
-    import stormpy
-    from stormpy.developer import DirectEncodingExporterOptions, LogLevel, set_log_level
-    from stormpy.io import export_to_drn
-
-    # Storm logs to standard output, which belongs to results; what is wrong stands in its exceptions as well.
-    set_log_level(LogLevel.OFF)
-    program: Any = stormpy.parse_jani_model(path)[0] if path.suffix == ".jani" else stormpy.parse_prism_program(path)
-    if constants is not None:
-        program, _ = stormpy.instantiate_constants(program, constants)
-    model = stormpy.build_model(program, options=stormpy.BuilderOptions(build_full=True))
-    options = DirectEncodingExporterOptions()
-    options.output_precision = DIGITS
-    export_to_drn(model, drn, options=options)

@@ -79,6 +79,7 @@ class _Table:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.index: dict[State, int] = {}
+        self.spellings: dict[tuple[str, ...], int] = {}
         self.actions: dict[str, int] = {}
         self.states, self.taken, self.successors, self.lines = array("i"), array("i"), array("i"), array("q")
         self.weights, self.earned = array("d"), array("d")
@@ -117,12 +118,15 @@ class _Table:
         self.lines.append(number)
 
     def _state(self, number: int, cells: list[str], places: list[int]) -> int:
-        names = self.columns.features
-        state = tuple(
-            number_in(cells[place], self.path, number, f"state column {name!r:.40}")
-            for place, name in zip(places, names, strict=True)
-        )
-        return self.index.setdefault(state, len(self.index))
+        spelled = tuple(cells[place] for place in places)
+        if spelled not in self.spellings:
+            names = self.columns.features
+            state = tuple(
+                number_in(text, self.path, number, f"state column {name!r:.40}")
+                for text, name in zip(spelled, names, strict=True)
+            )
+            self.spellings[spelled] = self.index.setdefault(state, len(self.index))
+        return self.spellings[spelled]
 
     def _note_start(self, number: int, s: int, given: float | None) -> None:
         if given is not None:

@@ -8,6 +8,7 @@ looks like the state in which some episode ends, so that it offers no new questi
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,8 +85,9 @@ def make_gymnasium(env_id: str, *, discount: float | None = None, **parameters: 
         env = gymnasium.make(env_id, **parameters)
     except (gymnasium.error.Error, TypeError, ImportError) as error:
         raise InputError(f"Gymnasium cannot make {env_id!r}: {error}") from None
+    name = f"gym:{env_id}"
     try:
-        return from_gymnasium(env, discount=discount_or_default(f"gym:{env_id}", discount))
+        return replace(from_gymnasium(env, discount=discount_or_default(name, discount)), name=name)
     finally:
         env.close()
 
