@@ -141,6 +141,8 @@ def test_a_markov_chain_needs_no_actions(tmp_path):
     mdp = read(write(tmp_path, text + "state 1 [0]\n//[x=1]\n\t1 : 1\n"), discount=0.5)
     assert mdp.action_names == ("step",)
     assert mdp.transitions.toarray().tolist() == [[0.5, 0.5], [0, 1]]
+    named = text + "state 1 [0]\n//[x=1]\n\taction flip\n\t\t1 : 1\n"
+    assert read(write(tmp_path, named), discount=0.5).action_names == ("step",)
 
 
 def test_placeholders_stand_for_their_values(tmp_path):

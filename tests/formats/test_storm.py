@@ -113,6 +113,7 @@ def test_jani_is_read_like_the_prism_language(tmp_path):
     ("text", "parameters", "fragment"),
     [
         (ROBOT, {}, "dry"),
+        (ROBOT.replace("[0..2]", "[0..n]").replace("module", "const int n; module", 1), {}, "undefined constants"),
         (ROBOT, {"constants": "wet=1"}, "wet"),
         (ROBOT, {"constants": "dry=0.75"}, "'energy', 'steps'"),
         (ROBOT.replace("endmodule", ""), {"constants": "dry=0.75"}, "Storm cannot build"),

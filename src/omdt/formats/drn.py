@@ -194,8 +194,9 @@ class _Model:
         name, bracket, rest = text.removeprefix("action ").partition("[")
         name = name.strip()
         reward, _ = self._reward(number, bracket + rest)
-        called = None if name in ("", UNNAMED) else name
-        self.choices.begin(self.state, called, line=number, reward=self.state_reward + reward)
+        nameless = name in ("", UNNAMED) or self.header.kind == "DTMC"
+        reward += self.state_reward
+        self.choices.begin(self.state, None if nameless else name, line=number, reward=reward)
         self.open = True
 
     def _take_transition(self, number: int, text: str) -> None:

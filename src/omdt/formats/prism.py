@@ -103,7 +103,7 @@ class _Transitions:
         s, c, t = (whole_number_in(cell, self.path, number, "a state or choice") for cell in cells[:3])
         if max(s, t) >= self.n_states:
             raise fault(self.path, number, f"found state {max(s, t)}, but there are {self.n_states} states")
-        name = cells[4] if len(cells) == 5 else None
+        name = cells[4] if len(cells) == 5 and not self.chain else None
         if (s, c) != (self.state, self.choice):
             self._begin(number, s, c, name)
         self.n_transitions += 1

@@ -27,5 +27,6 @@ def build(path: str, drn: str, constants: str) -> None:
 if __name__ == "__main__":
     try:
         build(*sys.argv[1:])
-    except RuntimeError as error:
+    except Exception as error:
+        # Whatever Storm's many exceptions say is about the model.
         sys.exit(str(error))
