@@ -276,6 +276,7 @@ def test_the_discount_can_be_replaced(path):
     write(mdp_from(good_arrays()), path)
     assert read(path, discount=0.25).discount == 0.25
     assert "strictly between 0 and 1" in str(refusal(lambda: read(path, discount=2)))
+    assert "discount must be a number" in str(refusal(lambda: read(path, discount="high")))
 
 
 def test_a_missing_file_and_a_directory_are_named(tmp_path):

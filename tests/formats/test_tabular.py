@@ -75,6 +75,12 @@ def test_features_initial_and_names_can_be_given():
     assert mdp.initial.tolist() == [0, 1, 0]
 
 
+def test_a_state_without_actions_stays():
+    P = {0: {0: [(1.0, 1, 1.0, False)]}, 1: {}, 2: {1: [(1.0, 0, 5.0, False)]}}
+    mdp = omdt.from_gymnasium(toy(P, initial_state_distrib=[1, 0, 0]))
+    assert mdp.terminal.tolist() == [False, True, False]
+
+
 def test_an_action_that_a_state_lacks_keeps_its_number():
     P = {0: {1: [(1.0, 1, 1.0, False)]}, 1: {0: [(1.0, 1, 0.0, False)], 1: [(1.0, 0, 5.0, False)]}}
     mdp = omdt.from_gymnasium(toy(P, initial_state_distrib=[1, 0]))
@@ -87,6 +93,7 @@ def test_an_action_that_a_state_lacks_keeps_its_number():
     [
         (toy(None), "no table of transitions"),
         (toy({}), "no table of transitions"),
+        (toy({1: TOY[0], 2: TOY[1]}), "numbers its states otherwise"),
         (toy(TOY), "pass initial="),
         (toy(TOY, initial_state_distrib=[1.0]), "shape"),
         (toy(TOY, initial_state_distrib=[1.0, 0], fickle_passenger=True), "fickle"),
@@ -95,6 +102,7 @@ def test_an_action_that_a_state_lacks_keeps_its_number():
         (toy({0: {0: [(1.5, 0, 0.0, False)]}}), "P[0][0] has a probability"),
         (toy({0: {0: [(1.0, 0, float("nan"), False)]}}), "P[0][0] has a probability"),
         (toy({0: {0: [(1.0, 1, 0.0, False)]}}), "P[0][0] leads to a state"),
+        (toy({0: {0: [(1.0, 0.5, 0.0, False)]}}), "P[0][0] leads to a state"),
         (toy({0: {2: [(1.0, 0, 0.0, False)]}}), "P[0][2]: there are 2 actions"),
         (toy({0: {0: [(0.5, 0, 0.0, False)]}}, initial_state_distrib=[1.0]), "state 0, action 'action_0' has prob"),
     ],
@@ -171,7 +179,13 @@ def test_a_name_is_enough():
 @needs_gymnasium
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    [("NoSuchEnv-v0", {}), ("FrozenLake-v1", {"no_such_parameter": 1}), ("no_such_module:Env-v0", {}), ("a b", {})],
+    [
+        ("NoSuchEnv-v0", {}),
+        ("FrozenLake-v1", {"no_such_parameter": 1}),
+        ("no_such_module:Env-v0", {}),
+        ("a b", {}),
+        ("FrozenLake-v1", {"map_name": "9x9"}),
+    ],
 )
 def test_what_gymnasium_cannot_make_is_refused(name, parameters):
     with pytest.raises(InputError, match="Gymnasium cannot make"):

@@ -230,7 +230,7 @@ class _Model:
         return self.sign * amount, rest
 
     def _finish_state(self) -> None:
-        """Storm writes no choices for a deadlock, a state that is never left."""
+        """A state without choices is a deadlock, which is never left."""
         if self.choices.n_states == self.state:
             self.choices.stay(self.state, line=self.state_line, reward=self.state_reward)
 

@@ -29,7 +29,6 @@ REQUIRED = (
     "action_names",
 )
 
-
 MAX_BYTES = 1 << 32
 """Of all arrays of a file together, unpacked; a small archive can claim to hold any amount."""
 
@@ -43,7 +42,7 @@ def read_npz(path: Path, *, discount: float | None = None) -> MDP:
     """
     arrays = _arrays(path)
     if discount is not None:
-        arrays["discount"] = np.float64(discount)
+        arrays["discount"] = np.asarray(discount)
     try:
         return _mdp(arrays, name=str(path))
     except InputError as error:

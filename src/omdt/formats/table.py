@@ -48,22 +48,22 @@ def read_csv(path: Path, *, discount: float | None = None) -> MDP:
 class _Columns:
     """Where the columns of a table stand."""
 
-    def __init__(self, path: Path, header: list[str]) -> None:
+    def __init__(self, path: Path, line: int, header: list[str]) -> None:
         names = [name.strip() for name in header]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
-            raise fault(path, 1, f"two columns are called {repeated!r:.40}")
+            raise fault(path, line, f"two columns are called {repeated!r:.40}")
         self.features = [name for name in names if NEXT + name in names]
         if not self.features:
-            raise fault(path, 1, f"no column belongs to the state; a state column x needs a column '{NEXT}x'")
+            raise fault(path, line, f"no column belongs to the state; a state column x needs a column '{NEXT}x'")
         if "action" not in names:
-            raise fault(path, 1, "there is no column 'action'")
+            raise fault(path, line, "there is no column 'action'")
         known = {"action", "probability", "reward", "initial", *self.features}
         known |= {NEXT + name for name in self.features}
         for name in names:
             if name not in known:
                 hint = f"if it belongs to the state, there must be a column '{NEXT}{name:.40}'"
-                raise fault(path, 1, f"column {name!r:.40} is unknown; {hint}")
+                raise fault(path, line, f"column {name!r:.40} is unknown; {hint}")
         self.state = [names.index(name) for name in self.features]
         self.successor = [names.index(NEXT + name) for name in self.features]
         self.action = names.index("action")
@@ -85,10 +85,10 @@ class _Table:
         self.weights, self.earned = array("d"), array("d")
         self.starts: dict[int, float] = {}
         rows = _rows(path)
-        _, header = next(rows, (0, []))
+        line, header = next(rows, (0, []))
         if not header:
             raise InputError(f"{path} is empty; its first line must name the columns")
-        self.columns = _Columns(path, header)
+        self.columns = _Columns(path, line, header)
         for number, cells in rows:
             self._take(number, cells)
         if not self.states:

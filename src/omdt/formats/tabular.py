@@ -52,6 +52,8 @@ def from_gymnasium(
     kind, P = type(env).__name__, getattr(env, "P", None)
     if not isinstance(P, Mapping | Sequence) or not len(P):
         raise InputError(f"{kind} has no table of transitions P[state][action], so its MDP is not known")
+    if isinstance(P, Mapping) and P.keys() != set(range(len(P))):
+        raise InputError(f"{kind} numbers its states otherwise than 0 … {len(P) - 1} in its table P")
     if getattr(env, "fickle_passenger", False):
         raise InputError(f"{kind} with fickle_passenger is not an MDP of its states: its table P leaves the whim out")
     S = len(P)
@@ -83,8 +85,9 @@ def make_gymnasium(env_id: str, *, discount: float | None = None, **parameters: 
 
     try:
         env = gymnasium.make(env_id, **parameters)
-    except (gymnasium.error.Error, TypeError, ImportError) as error:
-        raise InputError(f"Gymnasium cannot make {env_id!r}: {error}") from None
+    except Exception as error:
+        # Parameters reach the environment's own code, which may raise anything about them.
+        raise InputError(f"Gymnasium cannot make {env_id!r}: {type(error).__name__}: {error}") from None
     name = f"gym:{env_id}"
     try:
         return replace(from_gymnasium(env, discount=discount_or_default(name, discount)), name=name)
@@ -97,6 +100,7 @@ def _choices(P: Any, actions: Sequence[str], kind: str) -> tuple[Choices, int | 
     choices, ending, S = Choices(actions), None, len(P)
     for s in range(S):
         table = P[s]
+        choices.stay_until(s, line=0)
         for a in table if isinstance(table, Mapping) else range(len(table)):
             where = f"{kind}: P[{s}][{a}]"
             if not 0 <= a < len(actions):
@@ -121,7 +125,7 @@ def _outcomes(outcomes: Any, S: int, where: str) -> Floats:
     p, successors = table[:, 0], table[:, 1]
     if not np.isfinite(table).all() or not np.all((p >= 0) & (p <= 1)):
         raise InputError(f"{where} has a probability that is not between 0 and 1, or a number that is not finite")
-    if not np.isin(successors, np.arange(S)).all():
+    if not np.all((successors >= 0) & (successors < S) & (successors == np.floor(successors))):
         raise InputError(f"{where} leads to a state that is not one of 0 … {S - 1}")
     return table
 
