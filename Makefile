@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test lint types format bench bench-search bench-milp bench-viper docs clean
+.PHONY: help install demo test lint types format bench bench-formats bench-search bench-milp bench-viper docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -14,6 +14,7 @@ help:
 	@echo "make types         check types"
 	@echo "make format        put the code into the project's style"
 	@echo "make bench         print build, planning and simulation times"
+	@echo "make bench-formats print time and memory of reading large models"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
 	@echo "make bench-milp    compare forms and solvers of the mixed-integer program (about an hour)"
 	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
@@ -48,6 +49,9 @@ format: install
 
 bench: install
 	$(BIN)/python benchmarks/foundation.py
+
+bench-formats: install
+	$(BIN)/python benchmarks/formats.py
 
 bench-search: install
 	$(BIN)/python benchmarks/search.py

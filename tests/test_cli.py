@@ -332,7 +332,7 @@ def test_files_that_are_no_models_end_with_status_2(run, tmp_path, content):
 def test_parameters_of_a_file_are_refused(run, model):
     status, out, err = run("info", model, "--set", "size=3")
     assert (status, out) == (2, "")
-    assert "size=3" in err
+    assert "'size'" in err
     assert str(model) in err
 
 
@@ -508,3 +508,76 @@ def test_ties_belong_to_copy(run):
     status, _, err = run("solve", "frozenlake_4x4", "--depth", "1", "--ties", "any")
     assert status == 2
     assert "'ties'" in err
+
+
+MODELS = Path(__file__).parent / "data" / "models"
+
+
+@pytest.mark.parametrize(
+    ("problem", "arguments"),
+    [
+        ("robot.drn", ["--set", "reward=steps"]),
+        ("robot.tra", ["--set", "cost=energy"]),
+        ("machine.csv", []),
+        ("machine-log.csv", []),
+        pytest.param(
+            "robot.prism", ["--set", "cost=energy", "--set", "constants=dry=0.75"], marks=pytest.mark.needs("stormpy")
+        ),
+    ],
+)
+def test_every_kind_of_file_is_solved_in_one_line(run, problem, arguments):
+    status, out, _ = run("solve", MODELS / problem, *arguments, "--depth", 2, "--json")
+    data = json.loads(out)
+    assert status == 0
+    assert data["problem"] == str(MODELS / problem)
+    assert data["discount"] == 0.99
+    assert data["proven"] is True
+
+
+@pytest.mark.needs("gymnasium")
+def test_a_gymnasium_environment_is_solved_in_one_line(run):
+    status, out, err = run("solve", "gym:CliffWalking-v1", "--depth", 3, "--discount", 0.9, "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["value"] == pytest.approx(-(1 - 0.9**13) / 0.1)
+
+
+@pytest.mark.needs("gymnasium")
+def test_parameters_of_a_gymnasium_environment_are_passed_on(run):
+    arguments = ("--discount", 0.9, "--set", "is_slippery=false", "--set", "map_name=8x8", "--json")
+    status, out, _ = run("info", "gym:FrozenLake-v1", *arguments)
+    assert status == 0
+    assert json.loads(out)["optimal_return"] == pytest.approx(0.9**13)
+
+
+def test_what_is_assumed_about_a_file_is_said_on_standard_error(run):
+    status, out, err = run("info", MODELS / "robot.drn", "--set", "reward=steps", "--json")
+    assert status == 0
+    assert json.loads(out)["problem"] == str(MODELS / "robot.drn")
+    assert [line.startswith("omdt: ") for line in err.splitlines()] == [True, True]
+    assert "0.99 is assumed" in err
+    assert "some but not all" in err
+    _, _, err = run("info", MODELS / "machine.csv", "--discount", 0.9)
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("problem", "settings", "fragment"),
+    [
+        ("robot.drn", [], "'steps', 'energy'"),
+        ("robot.drn", ["reward=time"], "not 'time'"),
+        ("robot.drn", ["rewards=steps"], "no parameter 'rewards'; it takes reward, cost"),
+        ("robot.drn", ["reward=steps", "reward=energy"], "set twice"),
+        ("robot.drn", ["discount=0.5"], "--discount"),
+        ("robot.drn", ["reward"], "NAME=VALUE"),
+        ("machine.csv", ["reward=steps"], "no parameter 'reward'; it takes none"),
+        ("missing.tra", [], "no such file"),
+        ("missing.csv", [], "No such file"),
+        ("missing.xyz", [], "its name must end in"),
+    ],
+)
+def test_bad_files_and_parameters_end_with_status_2(run, problem, settings, fragment):
+    options = [part for setting in settings for part in ("--set", setting)]
+    status, out, err = run("info", MODELS / problem, *options)
+    assert (status, out) == (2, "")
+    assert fragment in err
+    assert err.count("\n") == 1

@@ -30,6 +30,7 @@ def test_example_runs(code: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.needs("gymnasium")
 def test_commands_of_the_readme_work(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = [line.split("#")[0].split() for line in readme.splitlines() if line.startswith("    omdt ")]

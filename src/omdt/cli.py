@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,13 +34,14 @@ Problem = Annotated[
     str,
     typer.Argument(
         metavar="PROBLEM",
-        help="A registered environment (see `omdt envs`) or a file (model.npz).",
+        help="A registered environment (see `omdt envs`), a file (model.npz, .drn, .tra, .csv, .prism, .jani) "
+        "or gym:ENV_ID.",
         show_default=False,
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the environment; repeatable.", show_default=False),
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the problem; repeatable.", show_default=False),
 ]
 Discount = Annotated[
     float | None, typer.Option(metavar="GAMMA", help="Overrides the problem's own discount.", show_default=False)
@@ -319,20 +321,33 @@ def _verdict(solution: "Solution") -> str:
 
 
 def _load(problem: str, settings: list[str] | None, discount: float | None) -> "MDP":
-    """The MDP that a PROBLEM argument names."""
+    """The MDP that a PROBLEM argument names; what was assumed about it goes to standard error."""
     from dataclasses import replace
 
     from omdt.environments import make, parse_parameters, registered
 
-    if problem in registered() or not (os.sep in problem or Path(problem).suffix or os.path.exists(problem)):
+    if problem in registered() or not _from_outside(problem):
         mdp = make(problem, **parse_parameters(problem, settings or []))
-    else:
-        from omdt.formats import read
+        return mdp if discount is None else replace(mdp, discount=discount)
 
-        if settings:
-            raise InputError(f"--set {settings[0]}: {problem} is a file and has no parameters")
-        mdp = read(problem)
-    return mdp if discount is None else replace(mdp, discount=discount)
+    from omdt.errors import InputWarning
+    from omdt.formats import parse_parameters as parse_outside
+    from omdt.formats import read
+
+    with warnings.catch_warnings(record=True) as assumed:
+        warnings.simplefilter("always", InputWarning)
+        mdp = read(problem, discount=discount, **parse_outside(problem, settings or []))
+    for warning in assumed:
+        if issubclass(warning.category, InputWarning):
+            typer.echo(f"omdt: {warning.message}", err=True)
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return mdp
+
+
+def _from_outside(problem: str) -> bool:
+    """Whether a PROBLEM is a file or an environment of another package."""
+    return problem.startswith("gym:") or os.sep in problem or bool(Path(problem).suffix) or os.path.exists(problem)
 
 
 def _facts(mdp: "MDP") -> dict[str, Any]:
