@@ -4,10 +4,12 @@ from pathlib import Path
 
 from omdt.errors import InputError
 from omdt.formats.npz import read_npz, write_npz
+from omdt.formats.write_drn import write_drn
+from omdt.formats.write_prism import write_prism
 from omdt.mdp import MDP
 
 READERS = {".npz": read_npz}
-WRITERS = {".npz": write_npz}
+WRITERS = {".npz": write_npz, ".drn": write_drn, ".tra": write_prism}
 
 
 def read(path: str | Path) -> MDP:
