@@ -24,8 +24,9 @@ def prism_identifiers(features: Iterable[str], actions: Iterable[str]) -> tuple[
 def identifiers(names: Iterable[str], fallback: str, *, reserved: Collection[str] = ()) -> list[str]:
     """An identifier of ASCII letters, digits and underscores for each name, all distinct and none of them reserved.
 
-    A name that is such an identifier stays as it is. Others lose their accents and have every other character replaced
-    by an underscore; where nothing is left, the fallback and the name's position stand in.
+    A name that is such an identifier stays as it is, unless it starts with two underscores. Others lose their accents
+    and have every other character replaced by an underscore; where nothing is left, the fallback and the position of
+    the name stand in.
     """
     names = list(names)
     wanted = [_plain(name) or f"{fallback}_{i}" for i, name in enumerate(names)]
@@ -46,11 +47,13 @@ def identifiers(names: Iterable[str], fallback: str, *, reserved: Collection[str
 
 
 def _plain(name: str) -> str:
-    """The name in ASCII letters, digits and underscores, not starting with a digit; empty where no letter is left."""
-    without_accents = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    plain = re.sub(r"[^A-Za-z0-9_]+", "_", without_accents)
+    """The name in ASCII letters, digits and underscores; empty where no letter or digit is left.
+
+    It starts with a letter or one underscore: two are reserved in several languages, and digits start numbers.
+    """
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode())
     if plain != name:
         plain = plain.strip("_")
     if not re.search(r"[A-Za-z0-9]", plain):
         return ""
-    return f"_{plain}" if plain[0].isdigit() else plain
+    return re.sub(r"^(?=\d)|^__+", "_", plain)

@@ -8,7 +8,7 @@ since a module blocks only the labels that it mentions.
 import math
 
 from omdt.names import prism_identifiers
-from omdt.tree import LEAF, TreePolicy, printable
+from omdt.tree import LEAF, TreePolicy
 
 Bounds = dict[tuple[int, str, float], float]
 """What a path demands: the tightest number by feature and operator; (in)equalities are kept apart by their number."""
@@ -32,7 +32,7 @@ def to_prism(tree: TreePolicy) -> str:
 
 def _renamed(what: str, names: tuple[str, ...], identifiers: list[str]) -> list[str]:
     pairs = zip(names, identifiers, strict=True)
-    return [f'// {what} "{printable(name)}" is called {called}' for name, called in pairs if name != called]
+    return [f"// {what} {name!r} is called {called}" for name, called in pairs if name != called]
 
 
 def _leaves(tree: TreePolicy) -> list[tuple[int, Bounds]]:

@@ -125,7 +125,8 @@ def _parts(tree: TreePolicy, node: int, within: Interval) -> list[tuple[int, Int
     threshold, left, right = float(tree.threshold[node]), int(tree.left[node]), int(tree.right[node])
     cuts, children = [threshold], [left, right]
     if tree.equality[node]:
-        value = np.float32(threshold)
+        with np.errstate(over="ignore"):
+            value = np.float32(threshold)
         cuts, children = [float(np.nextafter(value, np.float32(-np.inf))), float(value)], [right, left, right]
     ends = [-np.inf, *cuts, np.inf]
     parts = [
