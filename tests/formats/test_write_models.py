@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from scipy import sparse
 
-from omdt import MDP, planning, write
+from omdt import MDP, planning, solve, write
 from omdt.names import prism_identifiers
 from strategies import environment, good_arrays, mdp_from, mdps
 
@@ -96,7 +96,29 @@ def test_storm_reads_names_of_any_script(tmp_path):
     assert_same_optimum_in_storm(mdp, tmp_path / "model.drn")
 
 
+@pytest.mark.needs("stormpy")
+@pytest.mark.parametrize("name", ["frozenlake_4x4", "blackjack", "tiger_vs_antelope"])
+def test_storm_confirms_the_value_of_a_tree(tmp_path, name):
+    mdp = environment(name)
+    solution = solve(mdp, method="copy")
+    states, actions = np.arange(mdp.n_states), solution.tree.actions(mdp.features)
+    played = MDP(
+        mdp.transitions[states * mdp.n_actions + actions],
+        mdp.rewards[states, actions][:, None],
+        mdp.initial,
+        mdp.features,
+        discount=mdp.discount,
+    )
+    values = optimum_in_storm(played, tmp_path / "model.drn")
+    assert mdp.initial @ values == pytest.approx(solution.value, rel=1e-5, abs=1e-6)
+
+
 def assert_same_optimum_in_storm(mdp: MDP, path: Path) -> None:
+    np.testing.assert_allclose(optimum_in_storm(mdp, path), planning.optimal_values(mdp).value, rtol=1e-5, atol=1e-4)
+
+
+def optimum_in_storm(mdp: MDP, path: Path) -> np.ndarray:
+    """[S] the largest discounted return from each state, by Storm."""
     import stormpy
 
     write(mdp, path)
@@ -105,8 +127,7 @@ def assert_same_optimum_in_storm(mdp: MDP, path: Path) -> None:
     assert model.initial_states == np.flatnonzero(mdp.initial).tolist()
     prop = stormpy.parse_property(f'R{{"reward"}}max=? [ Cdiscount={mdp.discount!r} ]')
     result = stormpy.model_checking(model, prop)
-    values = [result.get_value(s) for s in range(mdp.n_states)]
-    np.testing.assert_allclose(values, planning.optimal_values(mdp).value, rtol=1e-5, atol=1e-4)
+    return np.array([result.get_value(s) for s in range(mdp.n_states)])
 
 
 def rows(path: Path) -> list[list[str]]:
