@@ -481,6 +481,8 @@ def test_export_writes_text_to_standard_output_or_into_a_file(run, policy, tmp_p
     assert (tmp_path / "policy.c").read_text(encoding="utf-8") == export_tree(tree, "c")
 
 
+@pytest.mark.needs("matplotlib")
+@pytest.mark.needs("onnx")
 def test_every_export_can_be_written(run, policy, tmp_path):
     for to in EXPORTS:
         status, out, err = run("export", policy, "--to", to, "--output", tmp_path / "out")
