@@ -2,7 +2,7 @@
 
 States and choices keep their numbers. The observation of a state stands in a comment below it, as Storm writes state
 valuations; the expected rewards are the reward model `reward`. The format has no discount and no start distribution:
-the discount is a comment, every possible first state is labelled `init`, and unless there is only one of them, the
+the discount is a comment, every possible first state is labelled `init`, and unless these are equally likely, the
 reward model `initial` holds the probability of each.
 """
 
@@ -23,13 +23,13 @@ def write_drn(mdp: MDP, path: Path) -> None:
 
 def _lines(mdp: MDP) -> Iterator[str]:
     S, A = mdp.n_states, mdp.n_actions
-    one_start = np.count_nonzero(mdp.initial) == 1
+    uniform = np.ptp(mdp.initial[mdp.initial > 0]) == 0
     yield f"// discount {mdp.discount!r}"
     yield "@type: MDP"
     yield "@parameters"
     yield ""
     yield "@reward_models"
-    yield "reward" if one_start else "reward initial"
+    yield "reward" if uniform else "reward initial"
     yield "@nr_states"
     yield str(S)
     yield "@nr_choices"
@@ -38,12 +38,12 @@ def _lines(mdp: MDP) -> Iterator[str]:
     features, actions = prism_identifiers(mdp.feature_names, mdp.action_names)
     for s in range(S):
         start = float(mdp.initial[s])
-        rewards = "" if one_start else f" [0, {start!r}]"
+        rewards = "" if uniform else f" [0, {start!r}]"
         yield f"state {s}{rewards}{' init' if start > 0 else ''}"
         yield f"//[{' & '.join(f'{name}={number(x)}' for name, x in zip(features, mdp.features[s], strict=True))}]"
         for a, action in enumerate(actions):
             reward = float(mdp.rewards[s, a])
-            yield f"\taction {action} [{reward!r}]" if one_start else f"\taction {action} [{reward!r}, 0]"
+            yield f"\taction {action} [{reward!r}]" if uniform else f"\taction {action} [{reward!r}, 0]"
             yield from (f"\t\t{target} : {probability!r}" for target, probability in successors(mdp, s, a))
 
 
