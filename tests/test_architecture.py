@@ -10,10 +10,11 @@ import omdt
 ROOT = Path(omdt.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
-BASIC = {"errors", "files"}
+BASIC = {"errors", "files", "names"}
 FIRST_THREE = {"mdp", "splits", "tree"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "names": set(),
     "files": {"errors"},
     "mdp": BASIC,
     "splits": BASIC | {"mdp"},

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import omdt
 from omdt import cli, planning, solving
 from omdt.environments import PAPER
+from omdt.export import EXPORTS, export_tree
 from omdt.solution import Claim, Stop
 from strategies import BAD_MODELS, environment, good_arrays, mdp_from
 
@@ -581,3 +583,73 @@ def test_bad_files_and_parameters_end_with_status_2(run, problem, settings, frag
     assert (status, out) == (2, "")
     assert fragment in err
     assert err.count("\n") == 1
+
+
+@pytest.fixture
+def policy(tmp_path) -> Path:
+    path = tmp_path / "policy.json"
+    omdt.solve(environment("frozenlake_4x4"), max_depth=2).save(path)
+    return path
+
+
+def test_export_writes_text_to_standard_output_or_into_a_file(run, policy, tmp_path):
+    tree = omdt.load(policy).tree
+    assert run("export", policy, "--to", "text") == (0, tree.to_text() + "\n", "")
+    assert run("export", policy, "--to", "c", "--output", tmp_path / "policy.c") == (0, "", "")
+    assert (tmp_path / "policy.c").read_text(encoding="utf-8") == export_tree(tree, "c")
+
+
+@pytest.mark.needs("matplotlib")
+@pytest.mark.needs("onnx")
+def test_every_export_can_be_written(run, policy, tmp_path):
+    for to in EXPORTS:
+        status, out, err = run("export", policy, "--to", to, "--output", tmp_path / "out")
+        assert (status, out, err) == (0, "", ""), to
+        exported = export_tree(omdt.load(policy).tree, to)
+        assert (tmp_path / "out").read_bytes() == (exported if isinstance(exported, bytes) else exported.encode())
+
+
+def test_exported_text_is_utf_8_whatever_the_terminal_speaks(policy):
+    done = subprocess.run(
+        [SCRIPT, "export", policy, "--to", "text"],
+        capture_output=True,
+        check=True,
+        env=os.environ | {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"},
+    )
+    assert done.stdout.decode("utf-8") == omdt.load(policy).tree.to_text() + "\n"
+
+
+@pytest.mark.needs("matplotlib")
+def test_binary_exports_go_into_pipes_but_not_onto_terminals(policy):
+    done = subprocess.run([SCRIPT, "export", policy, "--to", "png"], capture_output=True, check=True)
+    assert done.stdout.startswith(b"\x89PNG")
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            [SCRIPT, "export", policy, "--to", "png"], stdout=theirs, stderr=subprocess.PIPE, text=True, check=False
+        )
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    assert done.returncode == 2
+    assert "--output" in done.stderr
+
+
+def test_export_refuses_what_it_cannot_do(run, policy, tmp_path, model):
+    status, out, err = run("export", policy, "--to", "cobol")
+    assert (status, out) == (2, "")
+    for to in EXPORTS:
+        assert to in err
+    for solution in (tmp_path / "missing.json", model):
+        status, out, err = run("export", solution, "--to", "text")
+        assert (status, out) == (2, "")
+        assert str(solution) in err
+    assert run("export", policy)[0] == 2
+    status, out, err = run("export", policy, "--to", "text", "--output", tmp_path / "no" / "folder")
+    assert (status, out) == (2, "")
+    assert "no directory" in err
+
+
+def test_help_of_export_names_every_format(run):
+    out = run("export", "--help")[1]
+    assert all(re.search(rf"\b{to}\b", out) for to in EXPORTS)

@@ -184,7 +184,7 @@ def test_calls_that_do_not_fit_are_refused(arguments, message):
 
 def test_a_missing_scikit_learn_is_named_before_the_work(monkeypatch):
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"comparison with VIPER needs sklearn.*omdt\[viper\]"):
+    with pytest.raises(MissingExtraError, match=r"comparison with VIPER needs sklearn.*omdt\[sklearn\]"):
         compare(environment("xor"), max_depth=1)
 
 

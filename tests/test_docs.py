@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = [
-    pytest.param(code, id=f"{page.name}-{i}")
+    pytest.param(code, id=f"{page.name}-{i}", marks=[pytest.mark.needs("onnx")] if "onnx" in code else [])
     for page in PAGES
     for i, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S))
 ]

@@ -271,6 +271,38 @@ def _with_error(value: str, error: float | None) -> str:
     return value if error is None else f"{value} ± {error:.2g}"
 
 
+@app.command()
+def export(
+    solution: Annotated[
+        Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="text, json, dot, svg, png, pdf, python, c, javascript, onnx, sklearn, prism or dtcontrol.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write into a file.", show_default=False)] = None,
+) -> None:
+    """The tree of a solution as code, picture or model for other programs."""
+    from omdt.export import export_tree
+    from omdt.files import write_whole
+    from omdt.solution import load
+
+    exported = export_tree(load(solution).tree, to)
+    if output is None and isinstance(exported, bytes) and sys.stdout.isatty():
+        raise InputError(f"{to} is not for a terminal; name a file with --output")
+    # Programs expect UTF-8 in what they read, whatever the encoding of this terminal.
+    content = exported if isinstance(exported, bytes) else exported.encode()
+    if output is None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    else:
+        write_whole(output, lambda stream: stream.write(content))
+
+
 def _progress_line(seconds: float, value: float, bound: float) -> str:
     from omdt.solution import relative_gap
 

@@ -170,7 +170,7 @@ def compare(
     for name, value in (("seeds", seeds), ("processes", processes)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InputError(f"{name} is {value!r}; it must be a whole number of at least 1")
-    require("sklearn", "viper", "a comparison with VIPER")
+    require("sklearn", "sklearn", "a comparison with VIPER")
     jobs = _jobs({"max_depth": max_depth, "max_leaf_nodes": max_leaf_nodes, "time_limit": time_limit}, seeds)
     watch = Watch()
     solutions: dict[str, list[Solution]] = {}

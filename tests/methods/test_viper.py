@@ -227,5 +227,5 @@ def test_numbers_of_iterations_that_are_none_are_refused(iterations):
 
 def test_a_missing_scikit_learn_is_named(monkeypatch):
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"needs sklearn.*omdt\[viper\]"):
+    with pytest.raises(MissingExtraError, match=r"needs sklearn.*omdt\[sklearn\]"):
         imitated(environment("xor"), max_depth=1)

@@ -13,6 +13,8 @@ from omdt.formats.storm import read_symbolic
 from omdt.formats.table import read_csv
 from omdt.formats.tabular import from_gymnasium, make_gymnasium
 from omdt.formats.toolboxes import from_pymdptoolbox, from_quantecon
+from omdt.formats.write_drn import write_drn
+from omdt.formats.write_prism import write_prism
 from omdt.mdp import MDP
 
 __all__ = ["from_gymnasium", "from_pymdptoolbox", "from_quantecon", "read", "write"]
@@ -28,7 +30,7 @@ READERS: dict[str, Callable[..., MDP]] = {
     ".pm": read_symbolic,
     ".jani": read_symbolic,
 }
-WRITERS = {".npz": write_npz}
+WRITERS = {".npz": write_npz, ".drn": write_drn, ".tra": write_prism}
 
 
 def read(path: str | Path, *, discount: float | None = None, **parameters: Any) -> MDP:

@@ -153,7 +153,7 @@ def _bits(seed: int) -> np.random.MT19937:
 
 def learn(classroom: Classroom, limits: Limits, schedule: Schedule, watch: Watch) -> TreePolicy:
     """Aggregate data and train students on them until the schedule or the time ends; the best student."""
-    require("sklearn", "viper", "the method viper")
+    require("sklearn", "sklearn", "the method viper")
     sampling, fitting = stream(limits.seed), stream(limits.seed)
     pairs = classroom.watch_teacher(schedule.episodes)
     students: list[tuple[TreePolicy, float]] = []
