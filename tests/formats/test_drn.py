@@ -68,6 +68,63 @@ def test_without_a_discount_the_usual_one_is_assumed_aloud():
     assert any("no discount of its own; 0.99 is assumed" in message for message in messages)
 
 
+REMARKS = """\
+// written by hand
+// discount 0.75
+// the first state is drawn with the probabilities in the reward model initial
+// feature x is called "x [m]"
+// action go is called "go!"
+@type: MDP
+@reward_models
+initial r
+@nr_states
+2
+@model
+state 0 [0.25, 1] init
+//[x=0]
+\taction go
+\t\t1 : 1
+state 1 [0.75, 2] init
+//[x=1]
+\taction go [0, 3]
+\t\t1 : 1
+"""
+
+
+def test_comments_tell_what_the_format_cannot(tmp_path):
+    mdp = read(write(tmp_path, REMARKS))
+    assert mdp.discount == 0.75
+    assert mdp.initial.tolist() == [0.25, 0.75]
+    assert mdp.rewards.tolist() == [[1], [5]]
+    assert (mdp.feature_names, mdp.action_names) == (("x [m]",), ("go!",))
+    assert read(write(tmp_path, REMARKS), cost="r").rewards.tolist() == [[-1], [-5]]
+
+
+def test_a_reward_model_is_the_start_only_where_a_comment_says_so(tmp_path):
+    path = write(tmp_path, re.sub("// the first .*\n", "", REMARKS))
+    with pytest.raises(InputError, match="'initial', 'r'; choose one"):
+        read(path)
+    mdp = read(path, reward="initial")
+    assert mdp.initial.tolist() == [0.5, 0.5]
+    assert mdp.rewards.tolist() == [[0.25], [0.75]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fragment"),
+    [
+        ("discount 0.75", "discount 1.5", ":2: the discount is 1.5"),
+        ("discount 0.75", "discount 1-e", ":2: the discount is '1-e'"),
+        ("initial r", "start r", ":11: a comment speaks of the reward model 'initial'"),
+        ("[0.75, 2]", "[0.5, 2]", "sum to 0.75, not to 1"),
+        ("[0.75, 2]", "[-1, 2]", ":16: the probability is -1"),
+        ('"go!"', '"go\\!"', ":5: the name of action go is no JSON text"),
+    ],
+)
+def test_wrong_comments_are_refused(tmp_path, old, new, fragment):
+    assert old in REMARKS
+    assert fragment in refused(write(tmp_path, REMARKS.replace(old, new)), reward="r")
+
+
 def test_several_reward_models_need_a_choice(tmp_path):
     path = write(tmp_path, ROBOT)
     for parameters, fragments in (

@@ -1,4 +1,4 @@
-"""DRN and PRISM explicit files hold the MDP to the last bit, and Storm finds the same optimum in what it reads."""
+"""DRN and PRISM explicit files hold the MDP to the last bit; `read` gives it back, and Storm finds the same optimum."""
 
 import re
 from dataclasses import replace
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from scipy import sparse
 
-from omdt import MDP, planning, solve, write
+from omdt import MDP, InputWarning, planning, read, solve, write
+from omdt.environments import PAPER
 from omdt.names import prism_identifiers
 from strategies import environment, good_arrays, mdp_from, mdps
 
@@ -69,11 +70,55 @@ def test_a_drn_keeps_every_number(tmp_path_factory, mdp):
     np.testing.assert_array_equal(found["features"], mdp.features)
     np.testing.assert_array_equal(found["init"], mdp.initial > 0)
     assert_same_transitions(found["entries"], mdp)
-    if len(np.unique(mdp.initial[mdp.initial > 0])) == 1:
+    if set(mdp.initial[mdp.initial > 0]) == {1 / np.count_nonzero(mdp.initial)}:
         assert found["reward_models"] == ["reward"]
     else:
         assert found["reward_models"] == ["reward", "initial"]
         np.testing.assert_array_equal([float(p) for p in found["initial"]], mdp.initial)
+
+
+def assert_same(found: MDP, mdp: MDP) -> None:
+    assert (found.transitions != mdp.transitions).nnz == 0
+    for attribute in ("rewards", "initial", "features"):
+        np.testing.assert_array_equal(getattr(found, attribute), getattr(mdp, attribute), err_msg=attribute)
+    for attribute in ("discount", "feature_names", "action_names"):
+        assert getattr(found, attribute) == getattr(mdp, attribute)
+
+
+@given(mdps())
+def test_reading_a_written_drn_gives_the_mdp_back_without_a_warning(tmp_path_factory, mdp):
+    path = tmp_path_factory.mktemp("drn") / "model.drn"
+    write(mdp, path)
+    assert_same(read(path), mdp)
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_every_environment_survives_a_drn_file(tmp_path, name):
+    write(environment(name), tmp_path / "model.drn")
+    assert_same(read(tmp_path / "model.drn"), environment(name))
+
+
+def test_a_drn_keeps_names_and_starts_that_the_format_cannot_express(tmp_path):
+    names = {"feature_names": ("größe [", 'a\n"b\\'), "action_names": ("行く", "init ]")}
+    mdp = mdp_from(good_arrays())
+    mdp = replace(mdp, **names, initial=np.arange(mdp.n_states) / sum(range(mdp.n_states)), discount=0.1 + 0.2)
+    write(mdp, tmp_path / "model.drn")
+    assert_same(read(tmp_path / "model.drn"), mdp)
+    assert read(tmp_path / "model.drn", discount=0.5).discount == 0.5
+
+
+@pytest.mark.parametrize("name", ["blackjack", "frozenlake_4x4", "system_administrator_tree"])
+def test_prism_files_keep_what_prism_knows(tmp_path, name):
+    mdp = environment(name)
+    write(mdp, tmp_path / "model.tra")
+    with pytest.warns(InputWarning, match=r"0\.99 is assumed"):
+        found = read(tmp_path / "model.tra")
+    features, actions = prism_identifiers(mdp.feature_names, mdp.action_names)
+    assert (found.feature_names, found.action_names) == (tuple(features), tuple(actions))
+    assert (found.transitions != mdp.transitions).nnz == 0
+    np.testing.assert_array_equal(found.features, mdp.features)
+    np.testing.assert_allclose(found.rewards, mdp.rewards, rtol=1e-12)
+    np.testing.assert_array_equal(found.initial > 0, mdp.initial > 0)
 
 
 @pytest.mark.needs("stormpy")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from omdt.errors import InputError, InputWarning
-from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 
 DECIMAL_TOLERANCE = 5e-6
 """By how much probabilities may miss 1: rounding numbers to six significant digits changes their sum by no more."""
@@ -165,6 +165,8 @@ class Choices:
         if len(bad):
             c = int(bad[0])
             raise InputError(f"{self._spell(c, where)} has probabilities that sum to {totals[c]:.12g}, not to 1")
+        # Probabilities that add up to 1 but for the rounding of the sum stay as they are written.
+        totals[np.abs(totals - 1) <= np.diff(bounds) * EPSILON] = 1.0
         return totals
 
     def _spell(self, c: int, where: Where) -> str:

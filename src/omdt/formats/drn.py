@@ -24,8 +24,17 @@
 
 The reward of a choice is the state's plus its own. Storm writes the variables of a state as a comment; they are the
 features. A reward model may have an empty name.
+
+The format has no discount, no distribution of the first state and no names but identifiers. Comments before @model may
+say these things, as those of `write_drn` do:
+
+    // discount 0.95
+    // the first state is drawn with the probabilities in the reward model initial
+    // feature X_ is called "X"
+    // action go_up is called "go up"
 """
 
+import json
 import re
 from array import array
 from collections.abc import Iterator
@@ -45,13 +54,17 @@ from omdt.formats.text import (
     whole_number_in,
 )
 from omdt.formats.valuations import Valuations
-from omdt.mdp import MDP
+from omdt.mdp import MDP, ROW_SUM_TOLERANCE, Floats
 
 TYPES = ("MDP", "DTMC")
 VALUE_TYPES = ("double", "rational")
 SECTIONS = ("@value_type", "@parameters", "@placeholders", "@reward_models", "@nr_states", "@nr_choices")
 UNNAMED = "__NOLABEL__"
 LABEL = re.compile(r'"([^"]*)"|(\S+)')
+DISCOUNT = re.compile(r"// discount ([0-9.eE+-]+)")
+START = "initial"
+START_REMARK = f"// the first state is drawn with the probabilities in the reward model {START}"
+CALLED = re.compile(r'// (feature|action) (\w+) is called (".*")')
 
 Lines = Iterator[tuple[int, str]]
 
@@ -61,7 +74,7 @@ def read_drn(path: Path, *, discount: float | None = None, reward: str | None = 
 
     Args:
         path: the file.
-        discount: the format has none; 0.99 is assumed, with a warning.
+        discount: by default that of a comment in the header, or 0.99 with a warning.
         reward: name of the reward model to maximise; needed when there are several.
         cost: name of the reward model to minimise instead.
     """
@@ -72,11 +85,13 @@ def read_drn_as(file: Path, path: Path, *, discount: float | None, reward: str |
     """Read a DRN file that stands for the model in `path`, by whose name it is called."""
     lines = numbered_lines(file)
     header = _Header(path, lines)
-    model = _Model(path, header, *chosen_rewards(path, header.rewards, reward, cost))
+    models = [name for name in header.rewards if name != header.start]
+    column, sign = chosen_rewards(path, models, reward, cost)
+    model = _Model(path, header, header.rewards.index(models[column]), sign)
     for number, line in lines:
         model.take(number, line)
     model.finish()
-    return model.mdp(discount_or_default(path, discount))
+    return model.mdp(discount_or_default(path, header.discount if discount is None else discount))
 
 
 class _Header:
@@ -88,6 +103,9 @@ class _Header:
         self.rewards: list[str] = []
         self.n_states = self.n_choices = -1
         self.placeholders: dict[str, float] = {}
+        self.discount: float | None = None
+        self.start: str | None = None
+        self.called: dict[str, dict[str, str]] = {"feature": {}, "action": {}}
         section = ""
         for number, line in lines:
             if line.startswith("@"):
@@ -100,7 +118,9 @@ class _Header:
                 # Blanks separate the names, and a name may be empty; a blank at the end separates nothing.
                 self.rewards = re.split(r"[ \t]", line.removesuffix(" ")) if line else []
                 section = ""
-            elif line.strip() and not line.startswith("//"):
+            elif line.startswith("//"):
+                self._remark(number, line.strip())
+            elif line.strip():
                 self._content(number, section, line.strip())
                 section = section if section == "@placeholders" else ""
         raise InputError(f"{path} has no line @model; it is not a DRN file, or the file was cut short")
@@ -132,11 +152,28 @@ class _Header:
         else:
             raise fault(self.path, number, f"{text!r:.40} is not a part of the header of a DRN file")
 
+    def _remark(self, number: int, text: str) -> None:
+        """Take what a comment says about the MDP; one that does not speak of it is passed over."""
+        if text == START_REMARK:
+            self.start = START
+        elif found := DISCOUNT.fullmatch(text):
+            self.discount = number_in(found[1], self.path, number, "the discount")
+            if not 0 < self.discount < 1:
+                raise fault(self.path, number, f"the discount is {found[1]}; it must lie strictly between 0 and 1")
+        elif found := CALLED.fullmatch(text):
+            kind, identifier, name = found.groups()
+            try:
+                self.called[kind][identifier] = json.loads(name)
+            except ValueError:
+                raise fault(self.path, number, f"the name of {kind} {identifier:.40} is no JSON text") from None
+
     def _check_complete(self, number: int) -> None:
         if not self.kind:
             raise fault(self.path, number, "the header does not say @type")
         if self.n_states < 0:
             raise fault(self.path, number, "the header does not say @nr_states")
+        if self.start is not None and self.start not in self.rewards:
+            raise fault(self.path, number, f"a comment speaks of the reward model {self.start!r}, but there is none")
 
 
 class _Model:
@@ -147,6 +184,8 @@ class _Model:
         self.choices = Choices()
         self.valuations = Valuations(path)
         self.initial = array("i")
+        self.start = None if header.start is None else header.rewards.index(header.start)
+        self.start_probabilities = array("d")
         self.state = -1
         self.state_line = 0
         self.state_reward = 0.0
@@ -184,7 +223,11 @@ class _Model:
         if given != self.state or given >= self.header.n_states:
             expected = f"state {self.state}" if self.state < self.header.n_states else "the end of the file"
             raise fault(self.path, number, f"found state {given}, expected {expected}; states come in order")
-        self.state_reward, labels = self._reward(number, rest)
+        amounts, labels = self._amounts(number, rest)
+        self.state_reward = self._reward(number, amounts)
+        if self.start is not None:
+            listed = amounts[self.start] if amounts else "0"
+            self.start_probabilities.append(probability_in(listed, self.path, number))
         if any("init" in found for found in LABEL.findall(labels)):
             self.initial.append(self.state)
 
@@ -193,9 +236,10 @@ class _Model:
             raise fault(self.path, number, "an action before the first state")
         name, bracket, rest = text.removeprefix("action ").partition("[")
         name = name.strip()
-        reward, _ = self._reward(number, bracket + rest)
+        amounts, _ = self._amounts(number, bracket + rest)
         nameless = name in ("", UNNAMED) or self.header.kind == "DTMC"
-        reward += self.state_reward
+        reward = self.state_reward + self._reward(number, amounts)
+        name = self.header.called["action"].get(name, name)
         self.choices.begin(self.state, None if nameless else name, line=number, reward=reward)
         self.open = True
 
@@ -213,21 +257,27 @@ class _Model:
         self.choices.targets.append(t)
         self.choices.probabilities.append(p)
 
-    def _reward(self, number: int, text: str) -> tuple[float, str]:
-        """The chosen reward of a list in brackets, if the text begins with one, and the rest of the text."""
+    def _amounts(self, number: int, text: str) -> tuple[list[str], str]:
+        """The rewards of a list in brackets, none if the text does not begin with one, and the rest of the text."""
         if not text.startswith("["):
-            return 0.0, text
+            return [], text
         listed, bracket, rest = text[1:].partition("]")
-        values = listed.split(",")
+        values = [value.strip() for value in listed.split(",")]
         if not bracket:
             raise fault(self.path, number, "the list of rewards has no closing bracket")
         if len(values) != len(self.header.rewards):
             there_are = f"{len(self.header.rewards)} reward models"
             raise fault(self.path, number, f"there are {there_are} but {len(values)} rewards")
-        value = values[self.column].strip()
-        placeholder = self.header.placeholders.get(value)
-        amount = number_in(value, self.path, number, "the reward") if placeholder is None else placeholder
-        return self.sign * amount, rest
+        return values, rest
+
+    def _reward(self, number: int, amounts: list[str]) -> float:
+        """The chosen one of a list of rewards."""
+        if not amounts:
+            return 0.0
+        placeholder = self.header.placeholders.get(amounts[self.column])
+        if placeholder is not None:
+            return self.sign * placeholder
+        return self.sign * number_in(amounts[self.column], self.path, number, "the reward")
 
     def _finish_state(self) -> None:
         """A state without choices is a deadlock, which is never left."""
@@ -249,15 +299,26 @@ class _Model:
 
     def mdp(self, discount: float) -> MDP:
         """The MDP of the whole file."""
-        S = self.state + 1
-        initial = np.zeros(S)
-        initial[np.asarray(self.initial)] = 1 / len(self.initial)
-        features, names = self.valuations.features(S)
+        features, names = self.valuations.features(self.state + 1)
         return self.choices.mdp(
             lambda line, state: f"{self.path}:{line}: state {state}",
-            initial,
+            self._distribution(),
             features,
-            feature_names=names,
+            feature_names=tuple(self.header.called["feature"].get(name, name) for name in names),
             discount=discount,
             name=str(self.path),
         )
+
+    def _distribution(self) -> Floats:
+        """[S] the probability of each first state: that of its reward model, or the same for all labelled init."""
+        if self.start is not None:
+            probabilities = np.array(self.start_probabilities)
+            total = float(probabilities.sum())
+            if abs(total - 1) > ROW_SUM_TOLERANCE:
+                raise InputError(
+                    f"{self.path}: the rewards {START!r} are probabilities but sum to {total:.12g}, not to 1"
+                )
+            return probabilities
+        initial = np.zeros(self.state + 1)
+        initial[np.asarray(self.initial)] = 1 / len(self.initial)
+        return initial
