@@ -30,6 +30,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+# The headings under which --help lists the commands.
+PROBLEMS, TREES = "Problems", "Trees"
+
 Problem = Annotated[
     str,
     typer.Argument(
@@ -63,7 +66,7 @@ def _version(
         raise typer.Exit
 
 
-@app.command()
+@app.command(rich_help_panel=PROBLEMS)
 def envs(as_json: AsJson = False) -> None:
     """Every registered environment with its sizes and returns."""
     from omdt.environments import PAPER, make, parameters, registered
@@ -92,7 +95,7 @@ def envs(as_json: AsJson = False) -> None:
         _line(console, f"\n{name} builds others of its kind: --set " + ", --set ".join(parameters(name)))
 
 
-@app.command()
+@app.command(rich_help_panel=PROBLEMS)
 def info(problem: Problem, settings: Settings = None, discount: Discount = None, as_json: AsJson = False) -> None:
     """Sizes, returns, candidate splits and memory of a problem."""
     mdp = _load(problem, settings, discount)
@@ -123,7 +126,7 @@ def info(problem: Problem, settings: Settings = None, discount: Discount = None,
     console.print(table)
 
 
-@app.command()
+@app.command(rich_help_panel=TREES)
 def solve(
     problem: Problem,
     depth: Depth = None,
@@ -182,7 +185,7 @@ def solve(
         raise typer.Exit(130)
 
 
-@app.command()
+@app.command(rich_help_panel=TREES)
 def compare(
     problem: Problem,
     depth: Depth = None,
@@ -271,7 +274,7 @@ def _with_error(value: str, error: float | None) -> str:
     return value if error is None else f"{value} ± {error:.2g}"
 
 
-@app.command()
+@app.command(rich_help_panel=TREES)
 def export(
     solution: Annotated[
         Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
