@@ -485,11 +485,11 @@ def test_compare_prints_a_row_for_every_method(run, tmp_path):
 
 
 @pytest.mark.needs("sklearn")
-def test_compare_prints_json_or_csv_and_nothing_else(run, model):
-    status, out, err = run("compare", model, *QUICK_COMPARISON, "--json")
+def test_compare_prints_json_or_csv_and_nothing_else(run):
+    status, out, err = run("compare", "frozenlake_4x4", *QUICK_COMPARISON, "--json")
     assert (status, err) == (0, "")
     methods = [row["method"] for row in json.loads(out)["rows"]]
-    status, out, err = run("compare", model, *QUICK_COMPARISON, "--csv")
+    status, out, err = run("compare", "frozenlake_4x4", *QUICK_COMPARISON, "--csv")
     assert (status, err) == (0, "")
     assert [line.split(",")[1] for line in out.splitlines()] == ["method", *methods]
 

@@ -16,7 +16,7 @@ from omdt import InputError, cli, compare, errors, planning
 from omdt.comparing import MEANING, Comparison, Job, _one_by_one, _summary
 from omdt.errors import MissingExtraError
 from omdt.solution import Stop, Watch
-from strategies import environment, good_arrays, mdp_from
+from strategies import environment
 
 pytestmark = pytest.mark.needs("sklearn")
 
@@ -103,7 +103,7 @@ def test_odd_names_survive_csv(comparison):
 
 
 def test_processes_do_not_change_the_figures():
-    mdp, heard = mdp_from(good_arrays()), []
+    mdp, heard = environment("frozenlake_4x4"), []
     alone = compare(mdp, max_leaf_nodes=2, seeds=2, progress=lambda *point: heard.append(point))
     together = compare(mdp, max_leaf_nodes=2, seeds=2, processes=2)
     assert without_times(alone) == without_times(together)
