@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test lint types format bench bench-search bench-milp docs clean
+.PHONY: help install demo test lint types format bench bench-formats bench-growth bench-search bench-milp bench-viper docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -14,8 +14,11 @@ help:
 	@echo "make types         check types"
 	@echo "make format        put the code into the project's style"
 	@echo "make bench         print build, planning and simulation times"
+	@echo "make bench-formats print time and memory of reading large models"
+	@echo "make bench-growth  time and memory of the search as lakes and networks grow (up to 20 minutes)"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
 	@echo "make bench-milp    compare forms and solvers of the mixed-integer program (about an hour)"
+	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
 	@echo "make docs          build the documentation site into site/"
 	@echo "make clean         remove what the other targets made"
 
@@ -48,11 +51,20 @@ format: install
 bench: install
 	$(BIN)/python benchmarks/foundation.py
 
+bench-formats: install
+	$(BIN)/python benchmarks/formats.py
+
+bench-growth: install
+	$(BIN)/python benchmarks/growth.py
+
 bench-search: install
 	$(BIN)/python benchmarks/search.py
 
 bench-milp: install
 	$(BIN)/python benchmarks/milp.py
+
+bench-viper: install
+	$(BIN)/python benchmarks/viper.py
 
 docs: install
 	$(BIN)/mkdocs build --strict

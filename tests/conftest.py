@@ -1,6 +1,7 @@
 """What all tests share: the marker for optional dependencies, and the report on what was left out because of it."""
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -20,16 +21,17 @@ def ctrl_c() -> Iterator[None]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(module): the test needs an optional dependency")
+    config.addinivalue_line("markers", "needs_program(name): the test runs another program")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    for marker in item.iter_markers("needs"):
-        module = marker.args[0]
-        if find_spec(module) is None:
-            reason = f"{module} is not installed"
-            if ALL_EXTRAS:
-                pytest.fail(f"{reason}, and OMDT_ALL_EXTRAS=1 says that every extra is")
-            pytest.skip(reason)
+    missing = [marker.args[0] for marker in item.iter_markers("needs") if find_spec(marker.args[0]) is None]
+    missing += [marker.args[0] for marker in item.iter_markers("needs_program") if shutil.which(marker.args[0]) is None]
+    for name in missing:
+        reason = f"{name} is not installed"
+        if ALL_EXTRAS:
+            pytest.fail(f"{reason}, and OMDT_ALL_EXTRAS=1 says that every extra is")
+        pytest.skip(reason)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -10,10 +10,11 @@ import omdt
 ROOT = Path(omdt.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
-BASIC = {"errors", "files"}
+BASIC = {"errors", "files", "names"}
 FIRST_THREE = {"mdp", "splits", "tree"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "names": set(),
     "files": {"errors"},
     "mdp": BASIC,
     "splits": BASIC | {"mdp"},
@@ -23,6 +24,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "simulation": BASIC | FIRST_THREE | {"planning"},
     "methods": BASIC | FIRST_THREE | {"planning", "solution", "simulation", "methods"},
     "solving": BASIC | FIRST_THREE | {"planning", "solution", "methods"},
+    "imitating": BASIC | FIRST_THREE | {"solution", "methods"},
+    "comparing": BASIC | FIRST_THREE | {"planning", "solution", "solving"},
     "environments": BASIC | FIRST_THREE | {"environments"},
     "formats": BASIC | FIRST_THREE | {"formats"},
     "export": BASIC | FIRST_THREE | {"export"},

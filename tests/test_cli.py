@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import omdt
 from omdt import cli, planning, solving
 from omdt.environments import PAPER
+from omdt.export import EXPORTS, export_tree
 from omdt.solution import Claim, Stop
 from strategies import BAD_MODELS, environment, good_arrays, mdp_from
 
@@ -106,18 +108,19 @@ def test_the_script_survives_a_narrow_output_encoding(encoding):
 def test_help_lists_the_commands(run):
     status, out, _ = run("--help")
     assert status == 0
-    for command in ("envs", "info", "solve"):
-        assert command in out
+    words = re.findall(r"^│ (\w+) |^╭─ (\w+) ", out, flags=re.M)
+    listed = [command or f"{heading}:" for command, heading in words]
+    assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", "solve", "compare", "export"]
 
 
-@pytest.mark.parametrize("command", ["envs", "info", "solve"])
+@pytest.mark.parametrize("command", ["envs", "info", "solve", "compare"])
 def test_every_command_has_help(run, command):
     status, out, _ = run(command, "--help")
     assert status == 0
     assert "--json" in out
 
 
-@pytest.mark.parametrize("command", ["info", "solve"])
+@pytest.mark.parametrize("command", ["info", "solve", "compare"])
 def test_help_calls_the_argument_by_its_promised_name(command):
     assert re.search(rf"omdt {command} \[OPTIONS\] {{?PROBLEM", script(command, "--help").stdout)
 
@@ -332,7 +335,7 @@ def test_files_that_are_no_models_end_with_status_2(run, tmp_path, content):
 def test_parameters_of_a_file_are_refused(run, model):
     status, out, err = run("info", model, "--set", "size=3")
     assert (status, out) == (2, "")
-    assert "size=3" in err
+    assert "'size'" in err
     assert str(model) in err
 
 
@@ -463,3 +466,191 @@ def test_a_backend_belongs_to_milp(run):
     status, out, err = run("solve", "xor", "--depth", 1, "--backend", "scip")
     assert (status, out) == (2, "")
     assert "backend" in err
+
+
+QUICK_COMPARISON = ("--depth", "1", "--seeds", "2", "--processes", "1", "--time-limit", "5")
+
+
+@pytest.mark.needs("sklearn")
+def test_compare_prints_a_row_for_every_method(run, tmp_path):
+    status, out, err = run("compare", "frozenlake_4x4", *QUICK_COMPARISON, "--output", tmp_path / "table.csv")
+    assert (status, err) == (0, "")
+    assert "\x1b" not in out
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert "depth ≤ 1" in lines["frozenlake_4x4"]
+    for row in omdt.compare(environment("frozenlake_4x4"), max_depth=1, seeds=2).rows:
+        assert f"{row.value:.6g}" in lines[row.method]
+        assert ("±" in lines[row.method]) == (row.method == "viper")
+    assert (tmp_path / "table.csv").read_text().count("\n") == len(lines) - 1
+
+
+@pytest.mark.needs("sklearn")
+def test_compare_prints_json_or_csv_and_nothing_else(run):
+    status, out, err = run("compare", "frozenlake_4x4", *QUICK_COMPARISON, "--json")
+    assert (status, err) == (0, "")
+    methods = [row["method"] for row in json.loads(out)["rows"]]
+    status, out, err = run("compare", "frozenlake_4x4", *QUICK_COMPARISON, "--csv")
+    assert (status, err) == (0, "")
+    assert [line.split(",")[1] for line in out.splitlines()] == ["method", *methods]
+
+
+@pytest.mark.needs("sklearn")
+@pytest.mark.parametrize(
+    ("arguments", "message"), [((), "size limit"), (("--json", "--csv"), "exclude"), (("--output", "."), "directory")]
+)
+def test_compare_refuses_what_does_not_fit(run, model, arguments, message):
+    status, out, err = run("compare", model, *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+
+
+def test_ties_belong_to_copy(run):
+    status, out, _ = run("solve", "frozenlake_4x4", "--method", "copy", "--ties", "any")
+    assert status == 0
+    assert "7 decision nodes" in out
+    status, _, err = run("solve", "frozenlake_4x4", "--depth", "1", "--ties", "any")
+    assert status == 2
+    assert "'ties'" in err
+
+
+MODELS = Path(__file__).parent / "data" / "models"
+
+
+@pytest.mark.parametrize(
+    ("problem", "arguments"),
+    [
+        ("robot.drn", ["--set", "reward=steps"]),
+        ("robot.tra", ["--set", "cost=energy"]),
+        ("machine.csv", []),
+        ("machine-log.csv", []),
+        pytest.param(
+            "robot.prism", ["--set", "cost=energy", "--set", "constants=dry=0.75"], marks=pytest.mark.needs("stormpy")
+        ),
+    ],
+)
+def test_every_kind_of_file_is_solved_in_one_line(run, problem, arguments):
+    status, out, _ = run("solve", MODELS / problem, *arguments, "--depth", 2, "--json")
+    data = json.loads(out)
+    assert status == 0
+    assert data["problem"] == str(MODELS / problem)
+    assert data["discount"] == 0.99
+    assert data["proven"] is True
+
+
+@pytest.mark.needs("gymnasium")
+def test_a_gymnasium_environment_is_solved_in_one_line(run):
+    status, out, err = run("solve", "gym:CliffWalking-v1", "--depth", 3, "--discount", 0.9, "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["value"] == pytest.approx(-(1 - 0.9**13) / 0.1)
+
+
+@pytest.mark.needs("gymnasium")
+def test_parameters_of_a_gymnasium_environment_are_passed_on(run):
+    arguments = ("--discount", 0.9, "--set", "is_slippery=false", "--set", "map_name=8x8", "--json")
+    status, out, _ = run("info", "gym:FrozenLake-v1", *arguments)
+    assert status == 0
+    assert json.loads(out)["optimal_return"] == pytest.approx(0.9**13)
+
+
+def test_what_is_assumed_about_a_file_is_said_on_standard_error(run):
+    status, out, err = run("info", MODELS / "robot.drn", "--set", "reward=steps", "--json")
+    assert status == 0
+    assert json.loads(out)["problem"] == str(MODELS / "robot.drn")
+    assert [line.startswith("omdt: ") for line in err.splitlines()] == [True, True]
+    assert "0.99 is assumed" in err
+    assert "some but not all" in err
+    _, _, err = run("info", MODELS / "machine.csv", "--discount", 0.9)
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("problem", "settings", "fragment"),
+    [
+        ("robot.drn", [], "'steps', 'energy'"),
+        ("robot.drn", ["reward=time"], "not 'time'"),
+        ("robot.drn", ["rewards=steps"], "no parameter 'rewards'; it takes reward, cost"),
+        ("robot.drn", ["reward=steps", "reward=energy"], "set twice"),
+        ("robot.drn", ["discount=0.5"], "--discount"),
+        ("robot.drn", ["reward"], "NAME=VALUE"),
+        ("machine.csv", ["reward=steps"], "no parameter 'reward'; it takes none"),
+        ("missing.tra", [], "no such file"),
+        ("missing.csv", [], "No such file"),
+        ("missing.xyz", [], "its name must end in"),
+    ],
+)
+def test_bad_files_and_parameters_end_with_status_2(run, problem, settings, fragment):
+    options = [part for setting in settings for part in ("--set", setting)]
+    status, out, err = run("info", MODELS / problem, *options)
+    assert (status, out) == (2, "")
+    assert fragment in err
+    assert err.count("\n") == 1
+
+
+@pytest.fixture
+def policy(tmp_path) -> Path:
+    path = tmp_path / "policy.json"
+    omdt.solve(environment("frozenlake_4x4"), max_depth=2).save(path)
+    return path
+
+
+def test_export_writes_text_to_standard_output_or_into_a_file(run, policy, tmp_path):
+    tree = omdt.load(policy).tree
+    assert run("export", policy, "--to", "text") == (0, tree.to_text() + "\n", "")
+    assert run("export", policy, "--to", "c", "--output", tmp_path / "policy.c") == (0, "", "")
+    assert (tmp_path / "policy.c").read_text(encoding="utf-8") == export_tree(tree, "c")
+
+
+@pytest.mark.needs("matplotlib")
+@pytest.mark.needs("onnx")
+def test_every_export_can_be_written(run, policy, tmp_path):
+    for to in EXPORTS:
+        status, out, err = run("export", policy, "--to", to, "--output", tmp_path / "out")
+        assert (status, out, err) == (0, "", ""), to
+        exported = export_tree(omdt.load(policy).tree, to)
+        assert (tmp_path / "out").read_bytes() == (exported if isinstance(exported, bytes) else exported.encode())
+
+
+def test_exported_text_is_utf_8_whatever_the_terminal_speaks(policy):
+    done = subprocess.run(
+        [SCRIPT, "export", policy, "--to", "text"],
+        capture_output=True,
+        check=True,
+        env=os.environ | {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"},
+    )
+    assert done.stdout.decode("utf-8") == omdt.load(policy).tree.to_text() + "\n"
+
+
+@pytest.mark.needs("matplotlib")
+def test_binary_exports_go_into_pipes_but_not_onto_terminals(policy):
+    done = subprocess.run([SCRIPT, "export", policy, "--to", "png"], capture_output=True, check=True)
+    assert done.stdout.startswith(b"\x89PNG")
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            [SCRIPT, "export", policy, "--to", "png"], stdout=theirs, stderr=subprocess.PIPE, text=True, check=False
+        )
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    assert done.returncode == 2
+    assert "--output" in done.stderr
+
+
+def test_export_refuses_what_it_cannot_do(run, policy, tmp_path, model):
+    status, out, err = run("export", policy, "--to", "cobol")
+    assert (status, out) == (2, "")
+    for to in EXPORTS:
+        assert to in err
+    for solution in (tmp_path / "missing.json", model):
+        status, out, err = run("export", solution, "--to", "text")
+        assert (status, out) == (2, "")
+        assert str(solution) in err
+    assert run("export", policy)[0] == 2
+    status, out, err = run("export", policy, "--to", "text", "--output", tmp_path / "no" / "folder")
+    assert (status, out) == (2, "")
+    assert "no directory" in err
+
+
+def test_help_of_export_names_every_format(run):
+    out = run("export", "--help")[1]
+    assert all(re.search(rf"\b{to}\b", out) for to in EXPORTS)

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = [
-    pytest.param(code, id=f"{page.name}-{i}")
+    pytest.param(code, id=f"{page.name}-{i}", marks=[pytest.mark.needs("onnx")] if "onnx" in code else [])
     for page in PAGES
     for i, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S))
 ]
@@ -30,6 +30,8 @@ def test_example_runs(code: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.needs("gymnasium")
+@pytest.mark.needs("sklearn")
 def test_commands_of_the_readme_work(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = [line.split("#")[0].split() for line in readme.splitlines() if line.startswith("    omdt ")]

@@ -4,10 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from omdt.comparing import compare as compare
     from omdt.environments import make as make
     from omdt.errors import InputError as InputError
+    from omdt.errors import InputWarning as InputWarning
+    from omdt.formats import from_gymnasium as from_gymnasium
+    from omdt.formats import from_pymdptoolbox as from_pymdptoolbox
+    from omdt.formats import from_quantecon as from_quantecon
     from omdt.formats import read as read
     from omdt.formats import write as write
+    from omdt.imitating import imitate as imitate
     from omdt.mdp import MDP as MDP
     from omdt.planning import evaluate as evaluate
     from omdt.simulation import simulate as simulate
@@ -21,11 +27,17 @@ __version__ = "0.1.0"
 
 _HOME = {
     "InputError": "errors",
+    "InputWarning": "errors",
     "MDP": "mdp",
     "Solution": "solution",
     "Splits": "splits",
     "TreePolicy": "tree",
+    "compare": "comparing",
     "evaluate": "planning",
+    "from_gymnasium": "formats",
+    "from_pymdptoolbox": "formats",
+    "from_quantecon": "formats",
+    "imitate": "imitating",
     "load": "solution",
     "make": "environments",
     "read": "formats",

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from omdt.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from omdt.comparing import Comparison
     from omdt.mdp import MDP
     from omdt.solution import Solution
 
@@ -28,21 +30,27 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+# The headings under which --help lists the commands.
+PROBLEMS, TREES = "Problems", "Trees"
+
 Problem = Annotated[
     str,
     typer.Argument(
         metavar="PROBLEM",
-        help="A registered environment (see `omdt envs`) or a file (model.npz).",
+        help="A registered environment (see `omdt envs`), a file (model.npz, .drn, .tra, .csv, .prism, .jani) "
+        "or gym:ENV_ID.",
         show_default=False,
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the environment; repeatable.", show_default=False),
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the problem; repeatable.", show_default=False),
 ]
 Discount = Annotated[
     float | None, typer.Option(metavar="GAMMA", help="Overrides the problem's own discount.", show_default=False)
 ]
+Depth = Annotated[int | None, typer.Option(metavar="D", help="At most D questions on any path.", show_default=False)]
+Leaves = Annotated[int | None, typer.Option(metavar="N", help="At most N leaves.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
 
 
@@ -58,7 +66,7 @@ def _version(
         raise typer.Exit
 
 
-@app.command()
+@app.command(rich_help_panel=PROBLEMS)
 def envs(as_json: AsJson = False) -> None:
     """Every registered environment with its sizes and returns."""
     from omdt.environments import PAPER, make, parameters, registered
@@ -87,7 +95,7 @@ def envs(as_json: AsJson = False) -> None:
         _line(console, f"\n{name} builds others of its kind: --set " + ", --set ".join(parameters(name)))
 
 
-@app.command()
+@app.command(rich_help_panel=PROBLEMS)
 def info(problem: Problem, settings: Settings = None, discount: Discount = None, as_json: AsJson = False) -> None:
     """Sizes, returns, candidate splits and memory of a problem."""
     mdp = _load(problem, settings, discount)
@@ -118,16 +126,18 @@ def info(problem: Problem, settings: Settings = None, discount: Discount = None,
     console.print(table)
 
 
-@app.command()
+@app.command(rich_help_panel=TREES)
 def solve(
     problem: Problem,
-    depth: Annotated[
-        int | None, typer.Option(metavar="D", help="At most D questions on any path.", show_default=False)
-    ] = None,
-    leaves: Annotated[int | None, typer.Option(metavar="N", help="At most N leaves.", show_default=False)] = None,
-    method: Annotated[str, typer.Option(help="How to find the tree: search, milp or copy.")] = "search",
+    depth: Depth = None,
+    leaves: Leaves = None,
+    method: Annotated[str, typer.Option(help="How to find the tree: search, milp, viper, iddt or copy.")] = "search",
     backend: Annotated[
         str | None, typer.Option(help="Solver of milp: highs, scip or gurobi; highs by default.", show_default=False)
+    ] = None,
+    ties: Annotated[
+        str | None,
+        typer.Option(help="Optimal action of copy in a tie: lowest or any; lowest by default.", show_default=False),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Stop with the best tree so far.", show_default=False)
@@ -150,7 +160,8 @@ def solve(
     if output is not None:
         check_writable(output)
     mdp = _load(problem, settings, discount)
-    options: dict[str, Any] = {} if backend is None else {"backend": backend}
+    chosen = {"backend": backend, "ties": ties}
+    options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     with _console(stderr=True).status(f"solving {_escape(problem)}") as status:
         solution = run(
             mdp,
@@ -172,6 +183,127 @@ def solve(
         show(solution, _console())
     if solution.stop is Stop.INTERRUPTED:
         raise typer.Exit(130)
+
+
+@app.command(rich_help_panel=TREES)
+def compare(
+    problem: Problem,
+    depth: Depth = None,
+    leaves: Leaves = None,
+    seeds: Annotated[int, typer.Option(help="Runs of VIPER, of which the mean is shown.")] = 3,
+    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="For each run of each method.")] = 30.0,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", help="Runs at the same time; one a core by default.", show_default=False)
+    ] = None,
+    settings: Settings = None,
+    discount: Discount = None,
+    as_json: AsJson = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="A CSV table on standard output and nothing else there.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a file: CSV if its name ends in .csv, else JSON.", show_default=False),
+    ] = None,
+) -> None:
+    """Every method side by side, between the random policy and the best policy of any form."""
+    from omdt.comparing import compare as run
+    from omdt.files import check_writable
+
+    if as_json and as_csv:
+        raise InputError("--json and --csv exclude each other")
+    if output is not None:
+        check_writable(output)
+    mdp = _load(problem, settings, discount)
+    with _console(stderr=True).status(f"comparing on {_escape(problem)}") as status:
+        comparison = run(
+            mdp,
+            max_depth=depth,
+            max_leaf_nodes=leaves,
+            seeds=seeds,
+            time_limit=time_limit,
+            processes=_cores() if processes is None else processes,
+            progress=lambda done, total, last: status.update(f"{done} of {total} runs done, the last of {last}"),
+        )
+    if output is not None:
+        comparison.save(output)
+    if as_json:
+        sys.stdout.write(comparison.to_json())
+    elif as_csv:
+        sys.stdout.write(comparison.to_csv())
+    else:
+        show_comparison(comparison, _console())
+    if comparison.interrupted:
+        raise typer.Exit(130)
+
+
+def _cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def show_comparison(comparison: "Comparison", console: "Console") -> None:
+    """Print a comparison for people."""
+    from rich.table import Table
+
+    from omdt.comparing import MEANING
+    from omdt.tree import printable
+
+    limits = _limits(comparison.max_depth, comparison.max_leaf_nodes)
+    console.print(f"[bold]{_escape(printable(comparison.problem))}[/bold]  trees of {limits}\n")
+    table = Table("method", box=None, header_style="bold", pad_edge=False)
+    for heading in ("return", "normalised", "bound", "proven", "nodes", "seconds"):
+        table.add_column(heading, justify="right")
+    table.add_column("", style="dim")
+    for row in comparison.rows:
+        runs = f", mean of {row.runs} seeds" if row.runs > 1 else ""
+        table.add_row(
+            row.method,
+            _with_error(f"{row.value:.6g}", row.value_error),
+            _with_error(f"{row.normalized_return:.4f}", row.normalized_error),
+            "" if row.bound is None else f"{row.bound:.6g}",
+            "yes" if row.proven else "",
+            "" if row.decision_nodes is None else f"{row.decision_nodes:.4g}",
+            f"{row.seconds:.2f}",
+            MEANING[row.method] + runs,
+        )
+    console.print(table)
+
+
+def _with_error(value: str, error: float | None) -> str:
+    return value if error is None else f"{value} ± {error:.2g}"
+
+
+@app.command(rich_help_panel=TREES)
+def export(
+    solution: Annotated[
+        Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="text, json, dot, svg, png, pdf, python, c, javascript, onnx, sklearn, prism or dtcontrol.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write into a file.", show_default=False)] = None,
+) -> None:
+    """The tree of a solution as code, picture or model for other programs."""
+    from omdt.export import export_tree
+    from omdt.files import write_whole
+    from omdt.solution import load
+
+    exported = export_tree(load(solution).tree, to)
+    if output is None and isinstance(exported, bytes) and sys.stdout.isatty():
+        raise InputError(f"{to} is not for a terminal; name a file with --output")
+    # Programs expect UTF-8 in what they read, whatever the encoding of this terminal.
+    content = exported if isinstance(exported, bytes) else exported.encode()
+    if output is None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    else:
+        write_whole(output, lambda stream: stream.write(content))
 
 
 def _progress_line(seconds: float, value: float, bound: float) -> str:
@@ -204,12 +336,16 @@ def show(solution: "Solution", console: "Console") -> None:
 
 
 def _meaning_of_bound(solution: "Solution") -> str:
+    return f"no tree of {_limits(solution.max_depth, solution.max_leaf_nodes) or 'any size'} returns more"
+
+
+def _limits(max_depth: int | None, max_leaf_nodes: int | None) -> str:
     limits = []
-    if solution.max_depth is not None:
-        limits.append(f"depth ≤ {solution.max_depth}")
-    if solution.max_leaf_nodes is not None:
-        limits.append(f"at most {solution.max_leaf_nodes} leaves")
-    return f"no tree of {' and '.join(limits)} returns more" if limits else "no tree of any size returns more"
+    if max_depth is not None:
+        limits.append(f"depth ≤ {max_depth}")
+    if max_leaf_nodes is not None:
+        limits.append(f"at most {max_leaf_nodes} leaves")
+    return " and ".join(limits)
 
 
 def _verdict(solution: "Solution") -> str:
@@ -220,20 +356,33 @@ def _verdict(solution: "Solution") -> str:
 
 
 def _load(problem: str, settings: list[str] | None, discount: float | None) -> "MDP":
-    """The MDP that a PROBLEM argument names."""
+    """The MDP that a PROBLEM argument names; what was assumed about it goes to standard error."""
     from dataclasses import replace
 
     from omdt.environments import make, parse_parameters, registered
 
-    if problem in registered() or not (os.sep in problem or Path(problem).suffix or os.path.exists(problem)):
+    if problem in registered() or not _from_outside(problem):
         mdp = make(problem, **parse_parameters(problem, settings or []))
-    else:
-        from omdt.formats import read
+        return mdp if discount is None else replace(mdp, discount=discount)
 
-        if settings:
-            raise InputError(f"--set {settings[0]}: {problem} is a file and has no parameters")
-        mdp = read(problem)
-    return mdp if discount is None else replace(mdp, discount=discount)
+    from omdt.errors import InputWarning
+    from omdt.formats import parse_parameters as parse_outside
+    from omdt.formats import read
+
+    with warnings.catch_warnings(record=True) as assumed:
+        warnings.simplefilter("always", InputWarning)
+        mdp = read(problem, discount=discount, **parse_outside(problem, settings or []))
+    for warning in assumed:
+        if issubclass(warning.category, InputWarning):
+            typer.echo(f"omdt: {warning.message}", err=True)
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return mdp
+
+
+def _from_outside(problem: str) -> bool:
+    """Whether a PROBLEM is a file or an environment of another package."""
+    return problem.startswith("gym:") or os.sep in problem or bool(Path(problem).suffix) or os.path.exists(problem)
 
 
 def _facts(mdp: "MDP") -> dict[str, Any]:

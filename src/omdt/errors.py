@@ -7,6 +7,10 @@ class InputError(ValueError):
     """What the user gave cannot be used; the command line reports it and exits with status 2."""
 
 
+class InputWarning(UserWarning):
+    """Something about the user's input was assumed or is doubtful; the command line says so on standard error."""
+
+
 class FalseClaimError(RuntimeError):
     """A method claimed a bound that its own tree exceeds: a bug in the method, never the user's fault."""
 

@@ -467,7 +467,8 @@ def _normalised(matrix: sparse.csr_array) -> sparse.csr_array:
     lengths = np.diff(matrix.indptr)
     totals = matrix.sum(axis=1)
     totals[np.abs(totals - 1) <= lengths * EPSILON] = 1.0
-    matrix.data /= np.repeat(totals, lengths)
+    if np.any(totals != 1.0):
+        matrix.data /= np.repeat(totals, lengths)
     return matrix
 
 

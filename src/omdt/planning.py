@@ -30,7 +30,7 @@ from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import LinearOperator, bicgstab
 
 from omdt.errors import InputError
-from omdt.mdp import EPSILON, MDP, Floats, Ints
+from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.tree import TreePolicy
 
 Policy = NDArray[np.int64] | NDArray[np.float64]
@@ -95,11 +95,17 @@ def q_values(mdp: MDP, values: Certified[Floats]) -> Certified[Floats]:
     return Certified(q, values.error * (1 + row_excess(mdp.transitions)) + rounding)
 
 
-def greedy(q: Certified[Floats]) -> Ints:
-    """[S] the best action in each state; among equally good ones that of lowest index."""
+def best_actions(q: Certified[Floats]) -> Bools:
+    """[S, A] whether an action is a best one in each state; equally good ones all are."""
     best = q.value.max(axis=1, keepdims=True)
     tie = max(TIE * float(np.abs(best).max()), 2 * q.error)
-    actions: Ints = np.argmax(q.value >= best - tie, axis=1)
+    among_best: Bools = q.value >= best - tie
+    return among_best
+
+
+def greedy(q: Certified[Floats]) -> Ints:
+    """[S] the best action in each state; among equally good ones that of lowest index."""
+    actions: Ints = np.argmax(best_actions(q), axis=1)
     return actions
 
 

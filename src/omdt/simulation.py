@@ -43,7 +43,9 @@ class Rollouts:
         return self.states[self.starts[i] : self.starts[i + 1]]
 
 
-def simulate(mdp: MDP, policy: Policy, *, episodes: int, max_steps: int = 1000, seed: int = 0) -> Rollouts:
+def simulate(
+    mdp: MDP, policy: Policy, *, episodes: int, max_steps: int = 1000, seed: int | np.random.Generator = 0
+) -> Rollouts:
     """Roll out a policy; an episode ends in a terminal state or after `max_steps` steps.
 
     Args:
@@ -51,7 +53,7 @@ def simulate(mdp: MDP, policy: Policy, *, episodes: int, max_steps: int = 1000, 
         policy: [S] actions or [S, A] probabilities.
         episodes: how many.
         max_steps: the longest an episode may be.
-        seed: the same seed gives the same episodes.
+        seed: the same seed gives the same episodes; a generator gives its next ones.
     """
     if episodes < 1 or max_steps < 1:
         raise InputError(f"episodes is {episodes} and max_steps is {max_steps}; both must be at least 1")

@@ -8,8 +8,10 @@ from omdt import planning
 from omdt.errors import FalseClaimError, InputError
 from omdt.mdp import MDP
 from omdt.methods.copy import copy_optimal_policy
+from omdt.methods.iddt import iddt
 from omdt.methods.milp import solve_milp
 from omdt.methods.search.method import search
+from omdt.methods.viper import viper
 from omdt.solution import Claim, Limits, Solution, Stop, TracePoint, Watch
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
@@ -17,6 +19,8 @@ from omdt.tree import TreePolicy
 METHODS: dict[str, Callable[..., Claim]] = {
     "search": search,
     "milp": solve_milp,
+    "viper": viper,
+    "iddt": iddt,
     "copy": copy_optimal_policy,
 }
 
@@ -53,7 +57,8 @@ def solve(
         threads: how many cores to use.
         memory_limit: MiB for what the search remembers; it forgets what is least useful.
         progress: called with (seconds, value, bound) as these improve.
-        options: settings of the method; `executor` of search, `backend` and `form` of milp.
+        options: settings of the method; `executor` of search, `backend` and `form` of milp, `ties` of copy,
+            `iterations` of viper.
 
     Raises:
         InputError: if the limits or the method do not fit.

@@ -253,6 +253,32 @@ def test_a_file_with_a_damaged_byte_is_refused_or_unharmed(path, save):
     assert harmed > 10
 
 
+def test_an_array_that_claims_more_than_there_is_takes_no_memory(path):
+    np.savez(path, **good_arrays())
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40, 1 << 10)})
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()} | {"rewards.npy": header.getvalue()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    assert "rewards claims 9,007,199,254,740,992 bytes" in refused(path)
+
+
+def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused_unread(path, monkeypatch):
+    monkeypatch.setattr("omdt.formats.npz.MAX_BYTES", 1 << 20)
+    np.savez_compressed(path, **good_arrays() | {"data": np.zeros(1 << 18)})
+    assert path.stat().st_size < 10_000
+    assert "at most 1,048,576 can be read" in refused(path)
+
+
+def test_the_discount_can_be_replaced(path):
+    write(mdp_from(good_arrays()), path)
+    assert read(path, discount=0.25).discount == 0.25
+    assert "strictly between 0 and 1" in str(refusal(lambda: read(path, discount=2)))
+    assert "discount must be a number" in str(refusal(lambda: read(path, discount="high")))
+
+
 def test_a_missing_file_and_a_directory_are_named(tmp_path):
     assert "No such file" in refused(tmp_path / "missing.npz")
     (tmp_path / "folder.npz").mkdir()

@@ -4,10 +4,11 @@ Arrays `data, indices, indptr` (CSR of shape [S·A, S], row s·A + a), `rewards`
 `discount` (scalar), `feature_names` [F] and `action_names` [A] (unicode), and optionally `origin` [S].
 """
 
+import math
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
@@ -28,10 +29,20 @@ REQUIRED = (
     "action_names",
 )
 
+MAX_BYTES = 1 << 32
+"""Of all arrays of a file together, unpacked; a small archive can claim to hold any amount."""
 
-def read_npz(path: Path) -> MDP:
-    """Read an MDP from an npz file."""
+
+def read_npz(path: Path, *, discount: float | None = None) -> MDP:
+    """Read an MDP from an npz file.
+
+    Args:
+        path: the file.
+        discount: replaces the one in the file.
+    """
     arrays = _arrays(path)
+    if discount is not None:
+        arrays["discount"] = np.asarray(discount)
     try:
         return _mdp(arrays, name=str(path))
     except InputError as error:
@@ -64,7 +75,9 @@ def _arrays(path: Path) -> dict[str, Any]:
             missing = [name for name in REQUIRED if name not in archive]
             if missing:
                 raise InputError(f"{path} lacks the array {missing[0]!r}; it needs {', '.join(REQUIRED)}")
-            arrays = {name: archive[name] for name in (*REQUIRED, "origin") if name in archive}
+            names = [name for name in (*REQUIRED, "origin") if name in archive]
+            _check_size(path, archive.zip, names)
+            arrays = {name: archive[name] for name in names}
             for name, array in arrays.items():
                 if not isinstance(array, np.ndarray):
                     raise InputError(f"{path}: {name} is not an array")
@@ -75,6 +88,32 @@ def _arrays(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} is not a readable npz file: {error}") from None
+
+
+def _check_size(path: Path, archive: zipfile.ZipFile | None, names: list[str]) -> None:
+    """Raise before memory is claimed for more than the archive can hold or a model may take."""
+    assert archive is not None  # only a closed file has none
+    total = 0
+    for name in names:
+        member = f"{name}.npy" if f"{name}.npy" in archive.namelist() else name
+        with archive.open(member) as stream:
+            shape, dtype = _header(stream)
+        claimed = math.prod(shape) * dtype.itemsize
+        if claimed > archive.getinfo(member).file_size:
+            raise InputError(f"{path}: {name} claims {claimed:,} bytes, more than there are in the file")
+        total += claimed
+    if total > MAX_BYTES:
+        raise InputError(f"{path} would take {total:,} bytes; at most {MAX_BYTES:,} can be read")
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of an array that begins with its own description."""
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    else:
+        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    return shape, dtype
 
 
 def _mdp(arrays: dict[str, Any], name: str) -> MDP:

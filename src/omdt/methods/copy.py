@@ -5,6 +5,11 @@ the question that lowers the entropy of the actions most, the first such questio
 thresholds, until every leaf has one action. The tree returns what the optimal policy returns; its size is what
 copying costs.
 
+Where several actions of a state are optimal the tree may take any of them (`ties="any"`) and needs fewer leaves: a
+node is a leaf as soon as one action is optimal in all its states. For the entropy each node settles its own ties: the
+action that is optimal in most of its states is taken in all of these, then the one that is in most of the rest, and so
+on. This is greedy, as the growing is; should it give the larger tree, the tree of the lowest indices is returned.
+
 States that look alike to the tree must act alike. Where an optimal policy treats them differently no tree can copy it;
 such states get the action that is best for their occupancy-weighted Q-values, the claim stays honest through its bound.
 """
@@ -13,33 +18,56 @@ import numpy as np
 
 from omdt import planning
 from omdt.errors import InputError
-from omdt.mdp import MDP, Floats, Ints
+from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.solution import Claim, Limits, Stop, Watch
 from omdt.splits import Splits, midpoints
 from omdt.tree import Nodes, TreePolicy
 
+TIES = ("lowest", "any")
 
-def copy_optimal_policy(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Claim:
+
+def copy_optimal_policy(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, ties: str = "lowest") -> Claim:
     """The tree of unlimited size that copies the optimal policy, over thresholds only."""
     if limits.limits_size:
         raise InputError("the method copy makes a tree of the size that copying takes; leave out the size limit")
     if splits.equality.any() or len(splits.feature_names) > mdp.n_features:
         raise InputError("the method copy asks for thresholds on features only; leave out categories and predicates")
+    if ties not in TIES:
+        raise InputError(f"ties is {ties!r}; it must be one of {', '.join(TIES)}")
     values = planning.optimal_values(mdp)
     q = planning.q_values(mdp, values)
-    actions = planning.greedy(q)
-    observations, group = np.unique(mdp.features, axis=0, return_inverse=True)
     bound = planning.expected_return(mdp, values).upper
+    observations, group = np.unique(mdp.features, axis=0, return_inverse=True)
     if len(observations) == mdp.n_states:
-        tree = grow(mdp, mdp.features, actions)
-        return Claim(tree, bound, Stop.COMPLETE)
+        observations, group = mdp.features, np.arange(mdp.n_states)
+    optimal, actions = planning.best_actions(q), planning.greedy(q)
     shared = _shared_actions(mdp, q.value, actions, group.ravel())
-    agrees = np.array_equal(shared[group.ravel()], actions)
-    return Claim(grow(mdp, observations, shared), bound, Stop.COMPLETE if agrees else Stop.HEURISTIC)
+    tree = grow(mdp, observations, _only(shared, mdp.n_actions))
+    if ties == "any":
+        allowed = _allowed_in_all(optimal, group.ravel())
+        allowed = np.where(allowed.any(axis=1, keepdims=True), allowed, _only(shared, mdp.n_actions))
+        tree = min(tree, grow(mdp, observations, allowed), key=lambda tree: tree.n_nodes)
+    copied = optimal[np.arange(mdp.n_states), tree.actions(mdp.features)].all()
+    return Claim(tree, bound, Stop.COMPLETE if copied else Stop.HEURISTIC)
+
+
+def _only(actions: Ints, n_actions: int) -> Bools:
+    """[n, A] the set that holds the given action alone, for each of n."""
+    only: Bools = actions[:, None] == np.arange(n_actions)
+    return only
+
+
+def _allowed_in_all(optimal: Bools, group: Ints) -> Bools:
+    """[G, A] whether an action is optimal in every state of a group."""
+    allowed = np.ones((int(group.max()) + 1, optimal.shape[1]), dtype=np.bool_)
+    np.logical_and.at(allowed, group, optimal)
+    return allowed
 
 
 def _shared_actions(mdp: MDP, q: Floats, actions: Ints, group: Ints) -> Ints:
     """[G] one action a group of states that look alike, the best by Q-values weighted with optimal occupancies."""
+    if int(group.max()) + 1 == mdp.n_states:
+        return actions
     weights = planning.occupancies(mdp, actions).value
     totals = np.zeros((group.max() + 1, mdp.n_actions))
     np.add.at(totals, group, weights[:, None] * (q - q.max(axis=1, keepdims=True)))
@@ -52,21 +80,34 @@ def _shared_actions(mdp: MDP, q: Floats, actions: Ints, group: Ints) -> Ints:
     return np.where(disagrees, chosen, first)
 
 
-def grow(mdp: MDP, observations: Floats, actions: Ints) -> TreePolicy:
-    """The entropy tree with the given action for each of n distinct observations [n, F]."""
+def grow(mdp: MDP, observations: Floats, allowed: Bools) -> TreePolicy:
+    """The entropy tree that takes one of the allowed actions [n, A] on each of n distinct observations [n, F]."""
     nodes = Nodes()
-    stack: list[tuple[Ints, tuple[int, str] | None]] = [(np.arange(len(actions)), None)]
+    stack: list[tuple[Ints, tuple[int, str] | None]] = [(np.arange(len(allowed)), None)]
     while stack:
         rows, attach = stack.pop()
-        if np.all(actions[rows] == actions[rows[0]]):
-            nodes.leaf(int(actions[rows[0]]), attach)
+        common = allowed[rows].all(axis=0)
+        if common.any():
+            nodes.leaf(int(common.argmax()), attach)
             continue
-        feature, threshold = _best_question(observations[rows], actions[rows])
+        feature, threshold = _best_question(observations[rows], _settled(allowed[rows]))
         right = observations[rows, feature] > threshold
         index = nodes.split(feature, threshold, False, attach)
         stack.append((rows[right], (index, "right")))
         stack.append((rows[~right], (index, "left")))
     return nodes.tree(TreePolicy, mdp.feature_names, mdp.action_names)
+
+
+def _settled(allowed: Bools) -> Ints:
+    """[n] one allowed action each, as few different ones as a greedy choice finds."""
+    actions = np.zeros(len(allowed), dtype=np.int64)
+    open_rows = np.arange(len(allowed))
+    while len(open_rows):
+        action = int(allowed[open_rows].sum(axis=0).argmax())
+        takes = allowed[open_rows, action]
+        actions[open_rows[takes]] = action
+        open_rows = open_rows[~takes]
+    return actions
 
 
 def _best_question(X: Floats, actions: Ints) -> tuple[int, float]:

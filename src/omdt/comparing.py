@@ -1,0 +1,286 @@
+"""compare(mdp, …): every method side by side on one problem, between the random policy and the best policy of any form.
+
+The methods run in processes of their own where there are several; a row is the mean over the seeds of a method that
+draws lots, and the one run of a method that does not.
+"""
+
+import csv
+import io
+import json
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from omdt import planning
+from omdt.errors import InputError, require
+from omdt.files import write_whole
+from omdt.mdp import MDP
+from omdt.solution import Limits, Solution, Stop, Watch
+from omdt.solving import solve
+
+FORMAT = "omdt-comparison-1"
+
+Runs = Generator[tuple["Job", Solution]]
+"""Finished runs, as they finish."""
+
+MEANING = {
+    "random": "every action equally likely",
+    "viper": "imitates the optimal policy",
+    "iddt": "soft tree by gradient ascent, made hard",
+    "copy": "copies the optimal policy, size unlimited",
+    "copy-any": "the same with any optimal action, size unlimited",
+    "search": "looks for the best tree of this size",
+    "optimal": "the best policy of any form",
+}
+"""The rows of a comparison, in order."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one method reached.
+
+    Attributes:
+        method: a key of `MEANING`.
+        runs: how many seeds the figures are means of.
+        value: discounted return.
+        value_error: standard error of its mean; None for one run.
+        normalized_return: 0 is random, 1 is optimal.
+        normalized_error: standard error of its mean; None for one run.
+        bound: the least upper bound that the method gave on the return of any tree of its size; None for a policy
+            that is no tree.
+        proven: whether value and bound meet; None for a policy that is no tree.
+        decision_nodes: mean number; None for a policy that is no tree.
+        seconds: mean time of a run.
+    """
+
+    method: str
+    runs: int
+    value: float
+    value_error: float | None
+    normalized_return: float
+    normalized_error: float | None
+    bound: float | None
+    proven: bool | None
+    decision_nodes: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All rows of one problem.
+
+    Attributes:
+        problem: name of the MDP.
+        max_depth: limit on the depth, or None.
+        max_leaf_nodes: limit on the number of leaves, or None.
+        discount: γ.
+        rows: in the order of `MEANING`.
+        interrupted: whether Ctrl-C ended it; rows can then be missing or cut short.
+    """
+
+    problem: str
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    discount: float
+    rows: tuple[Row, ...]
+    interrupted: bool
+
+    def __getitem__(self, method: str) -> Row:
+        """The row of a method."""
+        for row in self.rows:
+            if row.method == method:
+                return row
+        raise KeyError(method)
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_csv(self) -> str:
+        """A header and one line a row."""
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(["problem", *Row.__dataclass_fields__])
+        table.writerows([self.problem, *asdict(row).values()] for row in self.rows)
+        return text.getvalue()
+
+    def save(self, path: str | Path) -> None:
+        """Write a file, whole or not at all: CSV if its name ends so, else JSON."""
+        text = self.to_csv() if Path(path).suffix.lower() == ".csv" else self.to_json()
+        write_whole(Path(path), lambda stream: stream.write(text.encode()))
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of one method."""
+
+    row: str
+    method: str
+    seed: int = 0
+    limits: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, mdp: MDP) -> Solution:
+        """Do it."""
+        return solve(mdp, method=self.method, seed=self.seed, **self.limits, **self.options)
+
+
+def compare(
+    mdp: MDP,
+    *,
+    max_depth: int | None = None,
+    max_leaf_nodes: int | None = None,
+    seeds: int = 3,
+    time_limit: float | None = 30.0,
+    processes: int = 1,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Comparison:
+    """Every method on one problem.
+
+    With more than one process a script must keep its own work behind `if __name__ == "__main__"`, since processes
+    start by importing it.
+
+    Args:
+        mdp: the problem.
+        max_depth: most questions on any path.
+        max_leaf_nodes: most leaves.
+        seeds: how many runs of VIPER the mean is taken over.
+        time_limit: seconds for each run of each method.
+        processes: how many runs go on at the same time.
+        progress: called with the number of finished runs, that of all runs, and what finished last.
+
+    Raises:
+        InputError: if the limits do not fit.
+        MissingExtraError: if scikit-learn is not installed.
+    """
+    limits = Limits(max_depth, max_leaf_nodes, time_limit)
+    if not limits.limits_size:
+        raise InputError("a comparison needs a size limit; give a depth, a number of leaves, or both")
+    for name, value in (("seeds", seeds), ("processes", processes)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InputError(f"{name} is {value!r}; it must be a whole number of at least 1")
+    require("sklearn", "sklearn", "a comparison with VIPER")
+    jobs = _jobs({"max_depth": max_depth, "max_leaf_nodes": max_leaf_nodes, "time_limit": time_limit}, seeds)
+    watch = Watch()
+    solutions: dict[str, list[Solution]] = {}
+    run = _one_by_one(mdp, jobs, watch) if processes == 1 else _side_by_side(mdp, jobs, watch, processes)
+    with watch.catching_interrupts(), closing(run):
+        references = _references(mdp)
+        for done, (job, solution) in enumerate(run, start=1):
+            solutions.setdefault(job.row, []).append(solution)
+            if progress is not None:
+                progress(done, len(jobs), job.row)
+    rows = references | {row: _summary(row, runs) for row, runs in solutions.items()}
+    return Comparison(
+        problem=mdp.name,
+        max_depth=limits.max_depth,
+        max_leaf_nodes=limits.max_leaf_nodes,
+        discount=mdp.discount,
+        rows=tuple(rows[name] for name in MEANING if name in rows),
+        interrupted=watch.interrupted or any(s.stop is Stop.INTERRUPTED for runs in solutions.values() for s in runs),
+    )
+
+
+def _jobs(limits: dict[str, Any], seeds: int) -> list[Job]:
+    """All runs, the longest first."""
+    return [
+        Job("search", "search", limits=limits),
+        Job("iddt", "iddt", limits=limits),
+        *(Job("viper", "viper", seed, limits) for seed in range(seeds)),
+        Job("copy", "copy"),
+        Job("copy-any", "copy", options={"ties": "any"}),
+    ]
+
+
+def _references(mdp: MDP) -> dict[str, Row]:
+    """The rows of the random policy and of the best policy of any form."""
+
+    def row(method: str, values: Callable[[], planning.Certified[Any]], normalized: float) -> Row:
+        start = time.perf_counter()
+        value = planning.expected_return(mdp, values()).value
+        return Row(method, 1, value, None, normalized, None, None, None, None, time.perf_counter() - start)
+
+    return {
+        "random": row("random", lambda: planning.policy_values(mdp, planning.random_policy(mdp)), 0.0),
+        "optimal": row("optimal", lambda: planning.optimal_values(mdp), 1.0),
+    }
+
+
+def _summary(row: str, runs: list[Solution]) -> Row:
+    """The means over the runs of a method."""
+    values = [solution.value for solution in runs]
+    normalized = [solution.normalized_return for solution in runs]
+    return Row(
+        method=row,
+        runs=len(runs),
+        value=float(np.mean(values)),
+        value_error=_standard_error(values),
+        normalized_return=float(np.mean(normalized)),
+        normalized_error=_standard_error(normalized),
+        bound=min(solution.bound for solution in runs),
+        proven=all(solution.proven for solution in runs),
+        decision_nodes=float(np.mean([solution.tree.n_decision_nodes for solution in runs])),
+        seconds=float(np.mean([solution.seconds for solution in runs])),
+    )
+
+
+def _standard_error(values: list[float]) -> float | None:
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+
+
+def _one_by_one(mdp: MDP, jobs: list[Job], watch: Watch) -> Runs:
+    for job in jobs:
+        solution = job.run(mdp)
+        yield job, solution
+        if watch.interrupted or solution.stop is Stop.INTERRUPTED:
+            return
+
+
+def _side_by_side(mdp: MDP, jobs: list[Job], watch: Watch, processes: int) -> Runs:
+    """Run the jobs in processes; after an interrupt those under way return what they have, the others do not start."""
+    # A forked process would inherit the threads and locks of compiled code.
+    context = get_context("spawn")
+    stop = context.Event()
+    pool = ProcessPoolExecutor(min(processes, len(jobs)), context, initializer=_pass_on_interrupts, initargs=(stop,))
+    try:
+        under_way: dict[Future[Solution], Job] = {pool.submit(job.run, mdp): job for job in jobs}
+        while under_way:
+            finished, _ = wait(under_way, timeout=0.1, return_when=FIRST_COMPLETED)
+            for future in finished:
+                job = under_way.pop(future)
+                if not future.cancelled():
+                    yield job, future.result()
+            if watch.interrupted:
+                stop.set()
+                for future in under_way:
+                    future.cancel()
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def _pass_on_interrupts(stop: Event) -> None:
+    """Let a process hear of Ctrl-C through the event alone, whether or not the terminal sends it the signal, too.
+
+    The signal is raised anew until the process ends, so that none is lost between two methods that listen to it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def pass_on() -> None:
+        stop.wait()
+        while True:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.1)
+
+    threading.Thread(target=pass_on, daemon=True).start()

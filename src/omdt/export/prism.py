@@ -1,0 +1,69 @@
+"""A tree as a module in the PRISM language that synchronises with a model and leaves it only the tree's choices.
+
+The model is expected to have a variable or formula for each feature and a command labelled with each action. The module
+has one command for each action, whose guard says where the tree takes it; one that is never taken is guarded by false,
+since a module blocks only the labels that it mentions.
+"""
+
+import math
+
+from omdt.names import prism_identifiers
+from omdt.tree import LEAF, TreePolicy
+
+Bounds = dict[tuple[int, str, float], float]
+"""What a path demands: the tightest number by feature and operator; (in)equalities are kept apart by their number."""
+
+
+def to_prism(tree: TreePolicy) -> str:
+    """A module `policy` to be put into a PRISM model."""
+    features, actions = prism_identifiers(tree.feature_names, tree.action_names)
+    guards: dict[int, list[str]] = {a: [] for a in range(len(actions))}
+    for action, bounds in _leaves(tree):
+        guards[action].append(_conjunction(tree, bounds, features))
+    lines = ["// A decision tree policy: the model may take an action only where the tree takes it."]
+    lines += _renamed("feature", tree.feature_names, features)
+    lines += _renamed("action", tree.action_names, actions)
+    lines.append("module policy")
+    for a, name in enumerate(actions):
+        guard = "\n        | ".join(guards[a]) or "false"
+        lines.append(f"    [{name}] {guard} -> true;")
+    return "\n".join([*lines, "endmodule"]) + "\n"
+
+
+def _renamed(what: str, names: tuple[str, ...], identifiers: list[str]) -> list[str]:
+    pairs = zip(names, identifiers, strict=True)
+    return [f"// {what} {name!r} is called {called}" for name, called in pairs if name != called]
+
+
+def _leaves(tree: TreePolicy) -> list[tuple[int, Bounds]]:
+    """The action of each leaf and the bounds on the way to it."""
+    leaves: list[tuple[int, Bounds]] = []
+    stack: list[tuple[int, Bounds]] = [(0, {})]
+    while stack:
+        node, bounds = stack.pop()
+        if tree.feature[node] == LEAF:
+            leaves.append((int(tree.action[node]), bounds))
+            continue
+        j, k = int(tree.feature[node]), float(tree.threshold[node])
+        if tree.equality[node]:
+            yes, no = {**bounds, (j, "=", k): k}, {**bounds, (j, "!=", k): k}
+        else:
+            upper, lower = (j, "<=", 0.0), (j, ">", 0.0)
+            yes = {**bounds, upper: min(k, bounds.get(upper, k))}
+            no = {**bounds, lower: max(k, bounds.get(lower, k))}
+        stack.append((int(tree.right[node]), no))
+        stack.append((int(tree.left[node]), yes))
+    return leaves
+
+
+def _conjunction(tree: TreePolicy, bounds: Bounds, features: list[str]) -> str:
+    tests = []
+    for (j, operator, _), k in bounds.items():
+        whole = tree.integer[j] and operator in ("<=", ">")
+        tests.append(f"{features[j]}{operator}{_number(float(math.floor(k)) if whole else k)}")
+    return f"({' & '.join(tests)})" if tests else "true"
+
+
+def _number(k: float) -> str:
+    """The number to the last bit, and without a fraction where it is whole."""
+    return str(int(k)) if abs(k) < 2**31 and k == int(k) else repr(k)

@@ -1,0 +1,96 @@
+"""Text from outside: lines with their numbers in bounded memory, strict numbers, errors that name file and line."""
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from warnings import warn
+
+from omdt.errors import InputError, InputWarning
+
+BLOCK = 1 << 18
+LONGEST_LINE = 1 << 20
+DEFAULT_DISCOUNT = 0.99
+
+
+def fault(path: Path, line: int, message: str) -> InputError:
+    """The error about one line of a file."""
+    return InputError(f"{path}:{line}: {message}")
+
+
+def check_is_file(path: Path) -> None:
+    """Raise unless there is a file of this name."""
+    if not path.is_file():
+        raise InputError(f"cannot read {path}: there is no such file")
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a text file, numbered from 1 and without their ends; never more than a block of them in memory."""
+    number, rest = 0, ""
+    try:
+        with open(path, encoding="utf-8-sig") as stream:
+            while block := stream.read(BLOCK):
+                lines = (rest + block).split("\n")
+                rest = lines.pop()
+                for line in lines:
+                    number += 1
+                    yield number, line
+                if len(rest) > LONGEST_LINE:
+                    raise fault(path, number + 1, f"the line has more than {LONGEST_LINE:,} characters")
+        if rest:
+            yield number + 1, rest
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a text file: after line {number} it is not UTF-8") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def number_in(text: str, path: Path, line: int, what: str) -> float:
+    """The finite number that a decimal or a fraction such as 1/3 spells."""
+    try:
+        value = float(Fraction(text) if "/" in text else text)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        value = math.nan
+    if not math.isfinite(value) or "_" in text:
+        raise fault(path, line, f"{what} is {text.strip()!r:.60}; expected a finite number")
+    return value
+
+
+def whole_number_in(text: str, path: Path, line: int, what: str) -> int:
+    """The whole number from 0 that a text spells in digits."""
+    digits = text.strip()
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+        raise fault(path, line, f"{what} is {digits!r:.60}; expected a whole number")
+    return int(digits)
+
+
+def probability_in(text: str, path: Path, line: int) -> float:
+    """The probability that a text spells."""
+    value = number_in(text, path, line, "the probability")
+    if not 0 <= value <= 1:
+        raise fault(path, line, f"the probability is {text.strip()}; it must lie between 0 and 1")
+    return value
+
+
+def chosen_rewards(path: Path, names: Sequence[str], reward: str | None, cost: str | None) -> tuple[int, float]:
+    """Which of a file's reward models counts, and with which sign: the one to earn, or the one to save."""
+    if reward is not None and cost is not None:
+        raise InputError(f"{path}: give either reward={reward} or cost={cost}, not both")
+    if not names:
+        raise InputError(f"{path} has no rewards, so every policy is worth the same; add a reward model to it")
+    there_are = f"{path} has the reward models {', '.join(repr(name) for name in names)}"
+    name = reward if cost is None else cost
+    if name is None and len(names) > 1:
+        raise InputError(f"{there_are}; choose one with reward=NAME, or with cost=NAME to keep it low")
+    if name is not None and name not in names:
+        raise InputError(f"{there_are}, but not {name!r}")
+    return (0 if name is None else list(names).index(name)), (1.0 if cost is None else -1.0)
+
+
+def discount_or_default(source: object, discount: float | None) -> float:
+    """The given discount, or the usual one with a warning that it was assumed."""
+    if discount is None:
+        message = f"{source} has no discount of its own; {DEFAULT_DISCOUNT} is assumed, and discount sets another"
+        warn(message, InputWarning, stacklevel=3)
+        return DEFAULT_DISCOUNT
+    return discount

@@ -1,0 +1,59 @@
+"""Names for machines: any text turned into an identifier that every language accepts, and no two into the same."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable
+
+PRISM_WORDS = frozenset(
+    """
+    A C E F G I P Pmax Pmin R Rmax Rmin S U W X bool ceil clock const ctmc double dtmc endinit endinvariant
+    endmodule endobservables endplayer endrewards endsystem exp false filter floor formula func global init int
+    invariant label log ma max mdp min mod module nondeterministic observable observables of player policy pomdp popta
+    pow prob probabilistic pta rate rewards round smg stochastic system true turns
+    """.split()  # noqa: SIM905 – as a list it would fill a page
+)
+"""What the PRISM language keeps for itself, and the name of the exported module."""
+
+
+def prism_identifiers(features: Iterable[str], actions: Iterable[str]) -> tuple[list[str], list[str]]:
+    """What features and actions are called in PRISM's language and in the files of PRISM and Storm."""
+    variables = identifiers(features, "feature", reserved=PRISM_WORDS)
+    return variables, identifiers(actions, "action", reserved=PRISM_WORDS | set(variables))
+
+
+def identifiers(names: Iterable[str], fallback: str, *, reserved: Collection[str] = ()) -> list[str]:
+    """An identifier of ASCII letters, digits and underscores for each name, all distinct and none of them reserved.
+
+    A name that is such an identifier stays as it is, unless it starts with two underscores. Others lose their accents
+    and have every other character replaced by an underscore; where nothing is left, the fallback and the position of
+    the name stand in.
+    """
+    names = list(names)
+    wanted = [_plain(name) or f"{fallback}_{i}" for i, name in enumerate(names)]
+    kept = {name for name, plain in zip(names, wanted, strict=True) if name == plain and name not in reserved}
+    taken = {*reserved, *kept}
+    found: list[str] = []
+    for name, plain in zip(names, wanted, strict=True):
+        if name in kept:
+            kept.remove(name)
+            found.append(name)
+            continue
+        identifier, count = (f"{plain}_" if plain in reserved else plain), 2
+        while identifier in taken:
+            identifier, count = f"{plain}_{count}", count + 1
+        taken.add(identifier)
+        found.append(identifier)
+    return found
+
+
+def _plain(name: str) -> str:
+    """The name in ASCII letters, digits and underscores; empty where no letter or digit is left.
+
+    It starts with a letter or one underscore: two are reserved in several languages, and digits start numbers.
+    """
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode())
+    if plain != name:
+        plain = plain.strip("_")
+    if not re.search(r"[A-Za-z0-9]", plain):
+        return ""
+    return re.sub(r"^(?=\d)|^__+", "_", plain)
