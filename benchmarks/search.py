@@ -2,7 +2,7 @@
 
 Run with `make bench-search`; `--seconds` is the time limit of a cell, names and depths can be chosen:
 
-    python benchmarks/search.py --seconds 60 --only frozenlake --depths 1 2 3
+    python benchmarks/search.py --seconds 60 --only frozenlake --depths 1 2 3 --threads 1
 
 Returns are normalised as in the paper, by the random return of its code, and inventory_management is as published. The
 last columns are the better of the paper's two methods and the time its solver needed for a proof (two hours at most).
@@ -43,9 +43,9 @@ def seconds_to_best(solution: Solution) -> float:
     return next(seconds for seconds, value, _ in solution.trace if value >= enough)
 
 
-def cell(name: str, depth: int, limit: float) -> Solution:
+def cell(name: str, depth: int, limit: float, threads: int) -> Solution:
     settings = {"as_published": True} if name == "inventory_management" else {}
-    return omdt.solve(omdt.make(name, **settings), max_depth=depth, time_limit=limit)
+    return omdt.solve(omdt.make(name, **settings), max_depth=depth, time_limit=limit, threads=threads)
 
 
 def main() -> None:
@@ -53,6 +53,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--only", default="", help="part of an environment's name")
     parser.add_argument("--depths", type=int, nargs="+", default=[1, 2, 3, 4])
+    parser.add_argument("--threads", type=int, default=2)
     chosen = parser.parse_args()
     omdt.solve(omdt.make("frozenlake_4x4"), max_depth=1)
     omdt.solve(omdt.make("tictactoe_vs_random"), max_depth=1)
@@ -65,7 +66,7 @@ def main() -> None:
     for name in (name for name in PAPER if chosen.only in name):
         for depth in chosen.depths:
             progress.print(f"{name} depth {depth}", style="dim")
-            solution = cell(name, depth, chosen.seconds)
+            solution = cell(name, depth, chosen.seconds, chosen.threads)
             theirs = published[name, depth]
             best = max(float(theirs["omdt_2h"]), float(theirs["viper"]))
             ours = normalised(name, solution.value)

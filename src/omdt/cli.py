@@ -144,7 +144,13 @@ def solve(
     ] = None,
     gap: Annotated[float, typer.Option(help="Relative gap between value and bound that counts as a proof.")] = 1e-4,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tree.")] = 0,
-    threads: Annotated[int, typer.Option(help="Cores for the solver of milp.")] = 1,
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Cores for search, all by default, or for the solver of milp.", show_default=False),
+    ] = None,
+    memory_limit: Annotated[
+        int, typer.Option(metavar="MIB", help="Memory for what the search remembers; it forgets the rest.")
+    ] = 2048,
     settings: Settings = None,
     discount: Discount = None,
     as_json: AsJson = False,
@@ -154,6 +160,7 @@ def solve(
 ) -> None:
     """The best tree of a problem, drawn as text, with value, bound and proof."""
     from omdt.files import check_writable
+    from omdt.methods.search.method import is_compiled
     from omdt.solution import Stop
     from omdt.solving import solve as run
 
@@ -162,7 +169,10 @@ def solve(
     mdp = _load(problem, settings, discount)
     chosen = {"backend": backend, "ties": ties}
     options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    with _console(stderr=True).status(f"solving {_escape(problem)}") as status:
+    if threads is None:
+        threads = _cores() if method == "search" else 1
+    doing = "solving" if is_compiled() else "compiling, once on this machine, and solving"
+    with _console(stderr=True).status(f"{doing} {_escape(problem)}") as status:
         solution = run(
             mdp,
             max_depth=depth,
@@ -172,6 +182,7 @@ def solve(
             gap=gap,
             seed=seed,
             threads=threads,
+            memory_limit=memory_limit,
             progress=lambda point: status.update(_progress_line(*point)),
             **options,
         )

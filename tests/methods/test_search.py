@@ -2,8 +2,11 @@
 
 import signal
 import sys
-from dataclasses import replace
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import product
+from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +19,8 @@ from omdt.mdp import MDP
 from omdt.methods.search import evaluation, exact, frontier, method, tables
 from omdt.methods.search.boxes import Regions
 from omdt.methods.search.local import LocalSearch, local_search, to_policy
-from omdt.solution import Limits, Stop, Watch
+from omdt.methods.search.losses import AcyclicLosses, DenseLosses
+from omdt.solution import Limits, Solution, Stop, Watch
 from omdt.splits import Splits
 
 PROVEN_RETURNS = [  # as published, found by two other solvers
@@ -34,7 +38,7 @@ PROVEN_RETURNS = [  # as published, found by two other solvers
 
 
 def random_mdp(rng: np.random.Generator) -> MDP:
-    S, A, F = int(rng.integers(1, 8)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    S, A, F = int(rng.integers(1, 10)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
     P = rng.dirichlet(np.full(S, 0.3), size=(S, A))
     kind = rng.integers(5)
     if kind == 0:
@@ -72,37 +76,156 @@ def best_return(mdp: MDP, sides: np.ndarray, depth: int, leaves: int) -> float:
     return float(returns(P, mdp.rewards, mdp.initial, mdp.discount, policies).max())
 
 
-@pytest.mark.parametrize("block", range(20))
-def test_search_agrees_with_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(20 * block, 20 * block + 20):
-        rng = np.random.default_rng(seed)
+@dataclass(frozen=True)
+class Task:
+    """A random problem with its size limit, and the best return of any tree within it."""
+
+    mdp: MDP
+    splits: Splits
+    max_depth: int | None
+    max_leaves: int | None
+    gap: float
+
+    @classmethod
+    def random(cls, rng: np.random.Generator) -> "Task":
         mdp = random_mdp(rng)
-        splits = random_splits(mdp, rng)
-        max_depth, max_leaves = random_limits(rng)
-        gap = float(rng.choice([1e-6, 1e-4, 0.1]))
-        memory = int(rng.choice([1, 2048]))
-        monkeypatch.setattr(method, "FIRST_CLIMBS", int(rng.choice([0, 5])))
-        monkeypatch.setattr(frontier, "NODES_A_CASE", int(rng.choice([1, 8, 32])))
-        monkeypatch.setattr(exact, "NODES_A_BASIS", int(rng.choice([3, 500])))
-        monkeypatch.setattr(exact, "BYTES_A_REGION", int(rng.choice([1000, 1 << 17])))
-        monkeypatch.setattr(exact, "CHEAP_STATES", int(rng.choice([0, 150])))
-        monkeypatch.setattr(exact, "BLIND", int(rng.choice([0, 1, 3])))
-        monkeypatch.setattr(tables, "MAX_SUBTREES", int(rng.choice([1, 5, 200])))
-        solution = omdt.solve(
-            mdp, max_depth=max_depth, max_leaf_nodes=max_leaves, splits=splits, gap=gap, seed=seed, memory_limit=memory
-        )
-        leaves = max_leaves if max_leaves is not None else 2 ** (max_depth or 0)
-        depth = max_depth if max_depth is not None else leaves - 1
-        best = best_return(mdp, splits.sides(), depth, leaves)
-        rounding = 1e-8 * max(abs(best), abs(solution.optimal_return))
+        return cls(mdp, random_splits(mdp, rng), *random_limits(rng), float(rng.choice([1e-6, 1e-4, 0.1])))
+
+    def solve(self, **settings: Any) -> Solution:
+        limits = {"max_depth": self.max_depth, "max_leaf_nodes": self.max_leaves}
+        return omdt.solve(self.mdp, splits=self.splits, gap=self.gap, **limits, **settings)
+
+    @property
+    def best(self) -> float:
+        leaves = self.max_leaves if self.max_leaves is not None else 2 ** (self.max_depth or 0)
+        depth = self.max_depth if self.max_depth is not None else leaves - 1
+        return best_return(self.mdp, self.splits.sides(), depth, leaves)
+
+
+def disturb(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Make the rare paths common: no start tree, tiny rounds and tables, forced bases; the memory limit to use."""
+    monkeypatch.setattr(method, "FIRST_CLIMBS", int(rng.choice([0, 5])))
+    monkeypatch.setattr(frontier, "NODES_A_CASE", int(rng.choice([1, 8, 128])))
+    monkeypatch.setattr(exact, "NODES_A_BASIS", int(rng.choice([3, 500])))
+    monkeypatch.setattr(exact, "CHEAP_STATES", int(rng.choice([0, 150])))
+    monkeypatch.setattr(exact, "BYTES_A_REGION", int(rng.choice([1000, 1 << 40])))
+    monkeypatch.setattr(exact, "MIN_ENTRIES", int(rng.choice([2, 100])))
+    monkeypatch.setattr(exact, "BLIND", int(rng.choice([0, 1, 3])))
+    monkeypatch.setattr(exact, "MAX_PRICE", float(rng.choice([0, 1e10], p=[0.2, 0.8])))
+    monkeypatch.setattr(tables, "MAX_SUBTREES", int(rng.choice([1, 5, 200])))
+    return int(rng.choice([1, 2048]))
+
+
+@pytest.mark.parametrize("block", range(40))
+def test_search_agrees_with_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(50 * block, 50 * block + 50):
+        rng = np.random.default_rng(seed)
+        task = Task.random(rng)
+        solution = task.solve(seed=seed, memory_limit=disturb(rng, monkeypatch))
+        best, optimal = task.best, solution.optimal_return
+        rounding = 1e-8 * max(abs(best), abs(optimal))
         # A return that is nothing but rounding beside the rewards has no relative gap.
-        negligible = max(abs(best), abs(solution.optimal_return)) < 1e-6 * np.abs(mdp.rewards).max() / (
-            1 - mdp.discount
-        )
-        assert solution.proven or negligible, seed
+        scale = np.abs(task.mdp.rewards).max() / (1 - task.mdp.discount)
+        assert solution.proven or max(abs(best), abs(optimal)) < 1e-6 * scale, seed
         assert solution.stop is Stop.COMPLETE, seed
         assert solution.bound >= best - rounding, seed
-        assert best - gap * abs(best) - rounding <= solution.value <= best + rounding, seed
+        assert best - task.gap * abs(solution.value) - rounding <= solution.value <= best + rounding, seed
+
+
+def test_any_executor_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever explores and however often a worker is lost, tree, value and bound are those of one process."""
+    monkeypatch.setattr(frontier, "NODES_A_CASE", 4)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        for seed in range(60):
+            rng = np.random.default_rng(20_000 + seed)
+            task = Task.random(rng)
+            alone = same_in_any_run(task.solve(seed=seed))
+            assert same_in_any_run(task.solve(seed=seed, executor=processes)) == alone
+            assert same_in_any_run(task.solve(seed=seed, executor=Unreliable(rng))) == alone
+
+
+def same_in_any_run(solution: Solution) -> dict[str, Any]:
+    return {key: value for key, value in solution.to_dict().items() if key not in ("seconds", "trace")}
+
+
+class Unreliable(Executor):
+    """Loses every third case, and breaks for good in the end."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng, self.left = rng, 30
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.left -= 1
+        if self.left < 0:
+            raise BrokenExecutor("all workers are gone")
+        future: Future[Any] = Future()
+        if self.rng.random() < 0.3:
+            future.set_exception(BrokenExecutor("the worker is gone"))
+        else:
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.mark.parametrize(("name", "depth"), [("frozenlake_8x8", 4), ("system_administrator_tree", 2)])
+def test_threads_find_the_same(name: str, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frontier, "SOLO_SECONDS", 0.0)
+    mdp = omdt.make(name)
+    alone, together = (omdt.solve(mdp, max_depth=depth, threads=threads) for threads in (1, 2))
+    assert alone.proven
+    assert same_in_any_run(together) == same_in_any_run(alone)
+
+
+@pytest.mark.parametrize("acyclic", [False, True])
+def test_losses_hold_for_every_policy_within_the_budget(acyclic: bool) -> None:
+    """ℓ(F) is at most what any policy loses inside F that plays the same actions there and stays within the budget."""
+    checked = 0
+    for seed in range(60):
+        rng = np.random.default_rng(30_000 + seed)
+        mdp = random_mdp(rng)
+        order = evaluation.topological_order(mdp)
+        if mdp.n_actions**mdp.n_states > 300 or (acyclic and order is None):
+            continue
+        optimal = planning.optimal_values(mdp)
+        nothing = np.full(mdp.n_states, -1)
+        losses = (
+            AcyclicLosses(mdp, optimal.value, nothing, order)
+            if acyclic and order is not None
+            else DenseLosses(mdp, optimal.value, nothing)
+        )
+        policies = np.array(list(product(range(mdp.n_actions), repeat=mdp.n_states)))
+        visits = np.array([planning.occupancies(mdp, policy).value for policy in policies])
+        lost = visits * np.array([losses.delta[np.arange(mdp.n_states), policy] for policy in policies])
+        total = lost.sum(axis=1)
+        budget = float(rng.choice([np.median(total), total.max(), total.max() / 4])) + 1e-9 * np.abs(total).max()
+        for _ in range(10):
+            policy = policies[rng.integers(len(policies))]
+            inside = rng.random(mdp.n_states) < rng.random()
+            bound = losses.inside(np.where(inside, policy, -1), budget, np.inf)
+            alike = np.all((policies == policy) | ~inside, axis=1) & (total <= budget)
+            least = lost[alike][:, inside].sum(axis=1).min(initial=np.inf)
+            assert bound <= least + 1e-9 * np.abs(total).max(), seed
+            checked += np.isfinite(least)
+    assert checked > 50
+
+
+def test_tables_do_not_depend_on_what_was_asked_before() -> None:
+    mdp = omdt.make("frozenlake_4x4")
+    regions = Regions(Splits.of(mdp).sides())
+    losses = DenseLosses(mdp, planning.optimal_values(mdp).value, np.full(mdp.n_states, -1))
+    questions = [
+        (side, depth, leaves, enough)
+        for k in range(6)
+        for side in regions.split(regions.everything, k)
+        for depth, leaves, enough in ((0, 1, 0.1), (1, 2, 0.02), (2, 4, 0.2), (2, 3, 0.05), (3, 5, 0.2))
+    ]
+    rng = np.random.default_rng(0)
+    answers = []
+    for order in (np.arange(len(questions)), rng.permutation(len(questions)), rng.permutation(len(questions))):
+        table = tables.Tables(losses, regions, 0.2, max_entries=int(rng.integers(5, 1000)), watch=Watch())
+        found = {int(i): table.loss(*questions[i]) for i in order}
+        answers.append([found[i] for i in range(len(questions))])
+    assert answers[0] == answers[1] == answers[2]
+    assert 0 < np.count_nonzero(answers[0]) < len(questions)
 
 
 @pytest.mark.parametrize("block", range(4))

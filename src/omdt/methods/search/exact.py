@@ -45,6 +45,9 @@ NODES_A_BASIS = 500
 CHEAP_STATES = 150
 """Up to here a basis of its own pays for a single question, beyond only where more may follow."""
 
+MIN_ENTRIES = 100
+"""A table may have so many, however little memory there is."""
+
 BYTES_A_REGION = 1000
 """Roughly what an entry of a table takes, with its region and its leaves."""
 
@@ -183,7 +186,7 @@ class Explorer:
         return AcyclicLosses(self.mdp, values, actions, self.order)
 
     def _tables(self, losses: Losses, budget: float, watch: Watch) -> Tables:
-        max_entries = max(100, self.max_bytes // 4 // (BYTES_A_REGION + self.mdp.n_states // 4))
+        max_entries = max(MIN_ENTRIES, self.max_bytes // 4 // (BYTES_A_REGION + self.mdp.n_states // 4))
         return Tables(losses, self.regions, budget, max_entries=max_entries, watch=watch)
 
 

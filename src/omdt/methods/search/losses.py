@@ -89,6 +89,8 @@ class Losses(ABC):
         bound, loss, total, _ = self.cheapest(forced, 1.0, 1.0, policy)
         if bound > budget:
             return np.inf
+        if loss <= ACCURACY * budget:
+            return 0.0
         # Every policy bounds the function of λ by a line; `within` is one that falls, `beyond` one that rises.
         best, highest = 0.0, loss
         within, beyond = (loss, total), (0.0, 0.0)
@@ -126,7 +128,7 @@ class DenseLosses(Losses):
 
     def cheapest(self, forced: Ints, inside: float, outside: float, policy: Ints) -> tuple[float, float, float, Floats]:
         """As in `Losses`."""
-        answer: tuple[float, float, float, Floats] = _cheapest_dense(self.arrays, forced, inside, outside, policy)
+        answer: tuple[float, float, float, Floats] = cheapest_dense(self.arrays, forced, inside, outside, policy)
         return answer
 
 
@@ -141,12 +143,12 @@ class AcyclicLosses(Losses):
 
     def cheapest(self, forced: Ints, inside: float, outside: float, policy: Ints) -> tuple[float, float, float, Floats]:
         """As in `Losses`."""
-        answer: tuple[float, float, float, Floats] = _cheapest_acyclic(self.arrays, forced, inside, outside)
+        answer: tuple[float, float, float, Floats] = cheapest_acyclic(self.arrays, forced, inside, outside)
         return answer
 
 
 @njit(cache=True)
-def _cheapest_dense(model, forced, inside, outside, policy):  # type: ignore[no-untyped-def]
+def cheapest_dense(model, forced, inside, outside, policy):  # type: ignore[no-untyped-def]
     """A lower bound on the cost of the cheapest policy, with its loss inside F and as a whole; `policy` becomes it."""
     indptr, indices, data, delta, base, initial = model[:6]
     inverse, columns, product, visits, discount, contraction, shrink = model[6:]
@@ -213,7 +215,7 @@ def _cheapest_dense(model, forced, inside, outside, policy):  # type: ignore[no-
 
 
 @njit(cache=True)
-def _cheapest_acyclic(model, forced, inside, outside):  # type: ignore[no-untyped-def]
+def cheapest_acyclic(model, forced, inside, outside):  # type: ignore[no-untyped-def]
     """A lower bound on the cost of the cheapest policy, with its loss inside F and as a whole."""
     indptr, indices, data, delta, base, initial, order, shrink = model
     S, A = delta.shape

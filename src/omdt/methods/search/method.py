@@ -6,6 +6,8 @@ cuts the run off.
 
 from concurrent.futures import Executor
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -14,6 +16,7 @@ from omdt.mdp import MDP
 from omdt.methods.search.exact import can_search
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.local import LocalSearch, to_policy
+from omdt.methods.search.losses import cheapest_dense
 from omdt.solution import Claim, Limits, Stop, Watch
 from omdt.splits import Splits
 
@@ -75,3 +78,9 @@ def _stop(frontier: Frontier | None, watch: Watch) -> Stop:
     if watch.interrupted:
         return Stop.INTERRUPTED
     return Stop.TIME if watch.remaining == 0 else Stop.HEURISTIC
+
+
+def is_compiled() -> bool:
+    """Whether the search was compiled on this machine before."""
+    kernel: Any = cheapest_dense
+    return any(Path(kernel._cache.cache_path).glob("losses.cheapest_dense-*.nbi"))
