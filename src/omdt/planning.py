@@ -98,9 +98,13 @@ def q_values(mdp: MDP, values: Certified[Floats]) -> Certified[Floats]:
 def greedy(q: Certified[Floats]) -> Ints:
     """[S] the best action in each state; among equally good ones that of lowest index."""
     best = q.value.max(axis=1, keepdims=True)
-    tie = max(TIE * float(np.abs(best).max()), 2 * q.error)
-    actions: Ints = np.argmax(q.value >= best - tie, axis=1)
+    actions: Ints = np.argmax(q.value >= best - tie(q), axis=1)
     return actions
+
+
+def tie(q: Certified[Floats]) -> float:
+    """The difference of Q-values up to which actions count as equally good."""
+    return max(TIE * float(np.abs(q.value.max(axis=1)).max()), 2 * q.error)
 
 
 def random_policy(mdp: MDP) -> Floats:

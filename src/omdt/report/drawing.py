@@ -1,0 +1,104 @@
+"""The tree of the page as an SVG: visits and runners-up in the boxes, lines as thick as the visits that follow them."""
+
+from html import escape
+
+import numpy as np
+
+from omdt.export.layout import PADDING, Layout, full_text, placed, shortened
+from omdt.export.palette import colour
+from omdt.export.svg import FONT_SIZE, text_width
+from omdt.report.analysis import Analysis, RunnerUp
+from omdt.report.words import number, percent
+from omdt.tree import LEAF, TreePolicy, printable
+
+NOTE_SIZE = 12.0
+LINE_HEIGHT = 17.0
+THICKEST = 9.0
+"""Width of a line that all visits follow; without any it is 1."""
+
+
+def drawn(tree: TreePolicy, analysis: Analysis) -> str:
+    """The drawing; colours other than those of actions come from the style of the page."""
+    notes = [_notes(tree, analysis, i) for i in range(tree.n_nodes)]
+    layout = _layout(tree, notes)
+    inner = [i for i in range(tree.n_nodes) if tree.feature[i] != LEAF]
+    parts = [
+        f'<svg id="drawing" xmlns="http://www.w3.org/2000/svg" width="{layout.width:.1f}"'
+        f' height="{layout.height:.1f}" viewBox="0 0 {layout.width:.1f} {layout.height:.1f}"'
+        f' font-size="{FONT_SIZE:g}" text-anchor="middle" role="group" aria-label="decision tree">',
+        *(
+            _line(layout, i, int(child), float(analysis.node_share[child]))
+            for i in inner
+            for child in (tree.left[i], tree.right[i])
+        ),
+        *(_answer(layout, int(tree.left[i]), "yes", "end", -9) for i in inner),
+        *(_answer(layout, int(tree.right[i]), "no", "start", 9) for i in inner),
+        *(_box(tree, analysis, layout, notes[i], i) for i in range(tree.n_nodes)),
+        "</svg>",
+    ]
+    return "\n".join(parts)
+
+
+def visits(share: float) -> str:
+    """How much of the time the tree comes here."""
+    return f"{percent(share)} of visits" if share > 0 else "never visited"
+
+
+def runner_up(tree: TreePolicy, found: RunnerUp) -> str:
+    """The best other action of a leaf and what it would change."""
+    name = shortened(printable(tree.action_names[found.action]))
+    if found.loss == 0:
+        return f"{name} is as good"
+    return f"{name} loses {number(found.loss)}" if found.loss > 0 else f"{name} gains {number(-found.loss)}"
+
+
+def _notes(tree: TreePolicy, analysis: Analysis, i: int) -> list[str]:
+    """What stands below the question or the action of a box."""
+    notes = [visits(float(analysis.node_share[i]))]
+    if i in analysis.runners_up:
+        notes.append(runner_up(tree, analysis.runners_up[i]))
+    return notes
+
+
+def _layout(tree: TreePolicy, notes: list[list[str]]) -> Layout:
+    texts = [shortened(full_text(tree, i)) for i in range(tree.n_nodes)]
+    small = NOTE_SIZE / FONT_SIZE
+    widths = [
+        max(text_width(text), *(small * text_width(note) for note in below))
+        for text, below in zip(texts, notes, strict=True)
+    ]
+    lines = 1 + max(len(below) for below in notes)
+    return placed(tree, texts, np.array(widths) + 2 * PADDING, LINE_HEIGHT * lines + PADDING)
+
+
+def _line(layout: Layout, parent: int, child: int, share: float) -> str:
+    start, *others = (f"{x:.1f} {y:.1f}" for x, y in layout.curve(parent, child))
+    kind = "line" if share > 0 else "line unvisited"
+    width = 1 + (THICKEST - 1) * share
+    return f'<path class="{kind}" stroke-width="{width:.2f}" d="M{start}C{" ".join(others)}"/>'
+
+
+def _answer(layout: Layout, child: int, text: str, anchor: str, away: float) -> str:
+    x, y = layout.x[child] + away, layout.top(child) - 6
+    return f'<text class="answer" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
+
+
+def _box(tree: TreePolicy, analysis: Analysis, layout: Layout, notes: list[str], i: int) -> str:
+    leaf = tree.feature[i] == LEAF
+    kind = "node leaf" if leaf else "node"
+    fill = f' fill="{colour(int(tree.action[i]))}"' if leaf else ""
+    x, y, width = layout.x[i] - layout.box_width[i] / 2, layout.top(i), layout.box_width[i]
+    first = y + layout.box_height / 2 - LINE_HEIGHT * len(notes) / 2 + 0.35 * FONT_SIZE
+    lines = [f'<text x="{layout.x[i]:.1f}" y="{first:.1f}">{escape(layout.texts[i])}</text>']
+    lines += [
+        f'<text class="note" x="{layout.x[i]:.1f}" y="{first + LINE_HEIGHT * (k + 1):.1f}">{escape(note)}</text>'
+        for k, note in enumerate(notes)
+    ]
+    label = escape(", ".join([full_text(tree, i), *notes]))
+    faded = "" if analysis.node_share[i] > 0 else " unvisited"
+    return (
+        f'<g class="{kind}{faded}" data-node="{i}" tabindex="0" role="button" aria-label="{label}">'
+        f"<title>{escape(full_text(tree, i))}</title>"
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{layout.box_height:g}"'
+        f' rx="{18 if leaf else 4}"{fill}/>{"".join(lines)}</g>'
+    )

@@ -1,0 +1,108 @@
+"""Numbers, states, questions and proofs in plain words, for people who have not read the mathematics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from omdt.mdp import Floats
+from omdt.solution import Solution, Stop
+from omdt.tree import LEAF, Range, TreePolicy, printable
+
+MOST_FEATURES = 8
+"""With more features than these a state is described by those that are not 0."""
+
+STOPPED = {
+    Stop.COMPLETE: "The search space is exhausted.",
+    Stop.TIME: "The run ended at its time limit; more time may raise the value or lower the bound.",
+    Stop.MEMORY: "The run ended for lack of memory.",
+    Stop.INTERRUPTED: "The run was interrupted; more time may raise the value or lower the bound.",
+    Stop.HEURISTIC: "The method does not look for a proof.",
+}
+
+
+def number(value: float, digits: int = 6) -> str:
+    """A number with some significant digits and a proper minus sign."""
+    text = f"{value:.{digits}g}"
+    return text.replace("-", "−", 1) if text.startswith("-") else text
+
+
+def percent(share: float) -> str:
+    """A share with three significant digits."""
+    if 0 < share < 1e-5:
+        return "< 0.001 %"
+    return f"{100 * share:.3g} %" if share < 0.9995 else "100 %"
+
+
+def state(names: Sequence[str], observation: Floats) -> str:
+    """What is observed in a state, as in `X = 2, Y = 0`."""
+    shown = [j for j in range(len(names)) if len(names) <= MOST_FEATURES or observation[j] != 0]
+    return ", ".join(f"{printable(names[j])} = {observation[j]:.6g}" for j in shown) or "every feature is 0"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is proven, in a headline and a sentence."""
+
+    headline: str
+    sentence: str
+
+
+def size_limit(solution: Solution) -> str:
+    """The trees that the bound speaks of."""
+    limits = []
+    if solution.max_depth is not None:
+        limits.append(f"depth at most {solution.max_depth}")
+    if solution.max_leaf_nodes is not None:
+        limits.append(f"at most {solution.max_leaf_nodes} leaves")
+    return f"tree of {' and '.join(limits)}" if limits else "tree of any size"
+
+
+def verdict(solution: Solution) -> Verdict:
+    """Whether the tree is proven optimal and what else that says."""
+    trees = size_limit(solution)
+    if solution.gap == 0:
+        return Verdict("Proven optimal", f"No {trees} returns more than this one.")
+    short = number(solution.bound - solution.value)
+    room = f"No {trees} returns more than {number(solution.bound)}, which is {short} ({percent(solution.gap)})"
+    if solution.proven:
+        asked = percent(solution.requested_gap)
+        return Verdict("Proven optimal within the gap", f"{room} above this one; a gap of {asked} was asked for.")
+    return Verdict("Not proven", f"{room} above this one. {STOPPED[solution.stop]}")
+
+
+def paths(tree: TreePolicy) -> list[dict[int, Range]]:
+    """[N] what is known of each feature at each node."""
+    known: list[dict[int, Range]] = [{} for _ in range(tree.n_nodes)]
+    for i in np.flatnonzero(tree.feature != LEAF):
+        j, threshold, equality = int(tree.feature[i]), float(tree.threshold[i]), bool(tree.equality[i])
+        before = known[i].get(j, Range())
+        known[tree.left[i]] = known[i] | {j: before.narrowed(threshold, equality, False)}
+        known[tree.right[i]] = known[i] | {j: before.narrowed(threshold, equality, True)}
+    return known
+
+
+def conditions(tree: TreePolicy, known: dict[int, Range], observations: Floats) -> list[str]:
+    """What must hold of an observation for it to come this way, one phrase a feature."""
+    return [
+        f"{printable(tree.feature_names[j])} is {_phrase(values, tree.integer[j], observations[:, j])}"
+        for j, values in known.items()
+    ]
+
+
+def _phrase(values: Range, integer: bool, column: Floats) -> str:
+    if values.only is not None:
+        return f"{values.only:.6g}"
+    excluded = f"not {' or '.join(f'{value:.6g}' for value in sorted(values.excluded))}" if values.excluded else ""
+    if integer:
+        # Where the feature cannot be lower or higher anyway, the end of what it can be completes the range.
+        least = np.floor(values.lower) + 1 if np.isfinite(values.lower) else column.min()
+        most = np.floor(values.upper) if np.isfinite(values.upper) else column.max()
+        if least == most:
+            return f"{least:.0f}"
+        lower, upper = f"at least {least:.0f}", f"at most {most:.0f}"
+    else:
+        lower, upper = f"more than {values.lower:.6g}", f"at most {values.upper:.6g}"
+    bounds = [lower] if np.isfinite(values.lower) else []
+    bounds += [upper] if np.isfinite(values.upper) else []
+    return " and ".join([*bounds, *([excluded] if excluded else [])])
