@@ -48,6 +48,7 @@ class Analysis:
 
     Attributes:
         observations: [S, F] what the tree reads in each state.
+        deciding: [S] whether there is something to decide; everywhere, where every state is terminal.
         leaf: [S] the node at which each state ends.
         action: [S] the tree's action in each state.
         best: [S] an optimal action in each state; the tree's own where that is optimal.
@@ -63,6 +64,7 @@ class Analysis:
     """
 
     observations: Floats
+    deciding: Bools
     leaf: Ints
     action: Ints
     best: Ints
@@ -75,6 +77,11 @@ class Analysis:
     node_share: Floats
     node_cost: Floats
     runners_up: dict[int, RunnerUp]
+
+    @property
+    def seen(self) -> Floats:
+        """[n, F] the observations on which there is something to decide."""
+        return self.observations[self.deciding]
 
 
 def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None) -> Analysis:
@@ -107,6 +114,7 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
     shortfall = optimal.value - returned.value
     return Analysis(
         observations=X,
+        deciding=deciding(mdp),
         leaf=leaf,
         action=action,
         best=np.where(lost > 0, planning.greedy(q), action),
@@ -115,22 +123,27 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
         advantage_lost=lost,
         cost=visits * lost,
         shortfall=shortfall if shortfall > optimal.error + returned.error else 0.0,
-        node_states=_through_nodes(tree, leaf, np.ones(mdp.n_states)).astype(np.int64),
-        node_share=_through_nodes(tree, leaf, share),
-        node_cost=_through_nodes(tree, leaf, visits * lost),
+        node_states=through_nodes(tree, leaf, np.ones(mdp.n_states)).astype(np.int64),
+        node_share=through_nodes(tree, leaf, share),
+        node_cost=through_nodes(tree, leaf, visits * lost),
         runners_up=_runners_up(tree, mdp, leaf, share, returned),
     )
 
 
+def deciding(mdp: MDP) -> Bools:
+    """[S] the states that are not terminal; all, where all are."""
+    return mdp.terminal if mdp.terminal.all() else ~mdp.terminal
+
+
 def visit_shares(mdp: MDP, visits: Floats) -> Floats:
-    """[S] share of each state in the visits to states that are not terminal; 0 in those that are."""
-    deciding = np.where(mdp.terminal, 0.0, visits)
-    total = deciding.sum()
-    return deciding / total if total > 0 else deciding
+    """[S] share of each state in the visits to those in which there is something to decide; 0 in the others."""
+    counted = np.where(deciding(mdp), visits, 0.0)
+    total = counted.sum()
+    return counted / total if total > 0 else counted
 
 
-def _through_nodes(tree: TreePolicy, leaf: Ints, weight: Floats) -> Floats:
-    """[N] weight of the states that pass through each node."""
+def through_nodes(tree: TreePolicy, leaf: Ints, weight: Floats) -> Floats:
+    """[N] weight of whatever passes through each node, given the leaves at which it ends and what each of it weighs."""
     through = np.bincount(leaf, weights=weight, minlength=tree.n_nodes)
     # Children stand behind their parents, so both are complete when they are added.
     for i in reversed(np.flatnonzero(tree.feature != LEAF)):

@@ -11,6 +11,8 @@ from omdt.solution import Solution, TracePoint
 HEIGHT = 260.0
 LEFT, RIGHT, TOP, BOTTOM = 74.0, 14.0, 12.0, 44.0
 MOST_TICKS = 5
+DEEPEST = 4.0
+"""How far below the last value the axis reaches, in distances from there to the optimum."""
 LONG_RUN = 100.0
 """A run this many times longer than its first report has a logarithmic time axis."""
 
@@ -47,11 +49,12 @@ class Scale:
 def anytime_curve(solution: Solution, width: float) -> str:
     """Value and bound as steps, the room between them shaded; the optimum is a dashed line.
 
-    Bounds above the return of the optimal policy say no more than that return, and are drawn there.
+    Bounds above the return of the optimal policy say no more than that return, and are drawn there. Values of early
+    trees that would press the rest together are drawn at the lower edge.
     """
     trace = _drawable(solution)
     time = _time_scale([point[0] for point in trace], LEFT, width - RIGHT)
-    returns = _return_scale([point[1] for point in trace] + [point[2] for point in trace], HEIGHT - BOTTOM, TOP)
+    returns = _return_scale(solution, [point[1] for point in trace], HEIGHT - BOTTOM, TOP)
     value = _steps(time, returns, [(point[0], point[1]) for point in trace])
     bound = _steps(time, returns, [(point[0], point[2]) for point in trace])
     y = f"{returns(solution.optimal_return):.1f}"
@@ -85,11 +88,12 @@ def _time_scale(seconds: Sequence[float], start: float, end: float) -> Scale:
     return Scale(0.0, last, start, end)
 
 
-def _return_scale(values: Sequence[float], start: float, end: float) -> Scale:
-    low, high = min(values), max(values)
-    margin = 0.06 * (high - low) or 0.5 * max(abs(high), 1e-9)
+def _return_scale(solution: Solution, values: Sequence[float], start: float, end: float) -> Scale:
+    high, low = solution.optimal_return, min(values)
+    if high > solution.value:
+        low = max(low, solution.value - DEEPEST * (high - solution.value))
     # A scale narrower than rounding could not be told apart from a point.
-    margin = max(margin, 1e-9 * abs(high))
+    margin = max(0.06 * (high - low), 1e-9 * abs(high), 1e-12)
     return Scale(low - margin, high + margin, start, end)
 
 

@@ -1,10 +1,14 @@
-"""The tree of the page as an SVG: visits and runners-up in the boxes, lines as thick as the visits that follow them."""
+"""The tree of the page as an SVG: visits and runners-up in the boxes, lines as thick as the visits that follow them.
+
+The script of the page folds subtrees and moves the rest together, so a box is drawn around the place that its group is
+moved to, and lines and answers name the node to which they lead.
+"""
 
 from html import escape
 
 import numpy as np
 
-from omdt.export.layout import PADDING, Layout, full_text, placed, shortened
+from omdt.export.layout import GAP, PADDING, ROW_GAP, Layout, full_text, placed, shortened
 from omdt.export.palette import colour
 from omdt.export.svg import FONT_SIZE, text_width
 from omdt.report.analysis import Analysis, RunnerUp
@@ -13,6 +17,8 @@ from omdt.tree import LEAF, TreePolicy, printable
 
 NOTE_SIZE = 12.0
 LINE_HEIGHT = 17.0
+AWAY = 9.0
+"""Distance of an answer from the line that it belongs to."""
 THICKEST = 9.0
 """Width of a line that all visits follow; without any it is 1."""
 
@@ -25,14 +31,16 @@ def drawn(tree: TreePolicy, analysis: Analysis) -> str:
     parts = [
         f'<svg id="drawing" xmlns="http://www.w3.org/2000/svg" width="{layout.width:.1f}"'
         f' height="{layout.height:.1f}" viewBox="0 0 {layout.width:.1f} {layout.height:.1f}"'
-        f' font-size="{FONT_SIZE:g}" text-anchor="middle" role="group" aria-label="decision tree">',
+        f' data-box="{layout.box_height:g}" data-row="{layout.box_height + ROW_GAP:g}" data-gap="{GAP:g}"'
+        f' data-padding="{PADDING:g}" font-size="{FONT_SIZE:g}" text-anchor="middle" role="group"'
+        ' aria-label="decision tree">',
         *(
             _line(layout, i, int(child), float(analysis.node_share[child]))
             for i in inner
             for child in (tree.left[i], tree.right[i])
         ),
-        *(_answer(layout, int(tree.left[i]), "yes", "end", -9) for i in inner),
-        *(_answer(layout, int(tree.right[i]), "no", "start", 9) for i in inner),
+        *(_answer(layout, int(tree.left[i]), "yes", "end", -AWAY) for i in inner),
+        *(_answer(layout, int(tree.right[i]), "no", "start", AWAY) for i in inner),
         *(_box(tree, analysis, layout, notes[i], i) for i in range(tree.n_nodes)),
         "</svg>",
     ]
@@ -67,7 +75,8 @@ def _layout(tree: TreePolicy, notes: list[list[str]]) -> Layout:
         max(text_width(text), *(small * text_width(note) for note in below))
         for text, below in zip(texts, notes, strict=True)
     ]
-    lines = 1 + max(len(below) for below in notes)
+    # A folded question has a second note.
+    lines = 1 + (2 if tree.n_nodes > 1 else len(notes[0]))
     return placed(tree, texts, np.array(widths) + 2 * PADDING, LINE_HEIGHT * lines + PADDING)
 
 
@@ -75,30 +84,34 @@ def _line(layout: Layout, parent: int, child: int, share: float) -> str:
     start, *others = (f"{x:.1f} {y:.1f}" for x, y in layout.curve(parent, child))
     kind = "line" if share > 0 else "line unvisited"
     width = 1 + (THICKEST - 1) * share
-    return f'<path class="{kind}" stroke-width="{width:.2f}" d="M{start}C{" ".join(others)}"/>'
+    return f'<path class="{kind}" data-to="{child}" stroke-width="{width:.2f}" d="M{start}C{" ".join(others)}"/>'
 
 
 def _answer(layout: Layout, child: int, text: str, anchor: str, away: float) -> str:
-    x, y = layout.x[child] + away, layout.top(child) - 6
-    return f'<text class="answer" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
+    place = _moved(float(layout.x[child]), layout.top(child))
+    return f'<text class="answer" data-to="{child}" {place} x="{away:g}" y="-6" text-anchor="{anchor}">{text}</text>'
+
+
+def _moved(x: float, y: float) -> str:
+    return f'transform="translate({x:.1f} {y:.1f})"'
 
 
 def _box(tree: TreePolicy, analysis: Analysis, layout: Layout, notes: list[str], i: int) -> str:
     leaf = tree.feature[i] == LEAF
-    kind = "node leaf" if leaf else "node"
+    kind = "node leaf" if leaf else "node question"
+    faded = "" if analysis.node_share[i] > 0 else " unvisited"
     fill = f' fill="{colour(int(tree.action[i]))}"' if leaf else ""
-    x, y, width = layout.x[i] - layout.box_width[i] / 2, layout.top(i), layout.box_width[i]
-    first = y + layout.box_height / 2 - LINE_HEIGHT * len(notes) / 2 + 0.35 * FONT_SIZE
-    lines = [f'<text x="{layout.x[i]:.1f}" y="{first:.1f}">{escape(layout.texts[i])}</text>']
+    width = layout.box_width[i]
+    first = layout.box_height / 2 - LINE_HEIGHT * len(notes) / 2 + 0.35 * FONT_SIZE
+    lines = [f'<text y="{first:.1f}">{escape(layout.texts[i])}</text>']
     lines += [
-        f'<text class="note" x="{layout.x[i]:.1f}" y="{first + LINE_HEIGHT * (k + 1):.1f}">{escape(note)}</text>'
+        f'<text class="note" y="{first + LINE_HEIGHT * (k + 1):.1f}">{escape(note)}</text>'
         for k, note in enumerate(notes)
     ]
     label = escape(", ".join([full_text(tree, i), *notes]))
-    faded = "" if analysis.node_share[i] > 0 else " unvisited"
     return (
-        f'<g class="{kind}{faded}" data-node="{i}" tabindex="0" role="button" aria-label="{label}">'
-        f"<title>{escape(full_text(tree, i))}</title>"
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{layout.box_height:g}"'
+        f'<g class="{kind}{faded}" data-node="{i}" {_moved(float(layout.x[i]), layout.top(i))} tabindex="0"'
+        f' role="button" aria-label="{label}"><title>{escape(full_text(tree, i))}</title>'
+        f'<rect x="{-width / 2:.1f}" width="{width:.1f}" height="{layout.box_height:g}"'
         f' rx="{18 if leaf else 4}"{fill}/>{"".join(lines)}</g>'
     )

@@ -9,6 +9,9 @@ from omdt.mdp import Floats, Ints
 MOST_STEPS = 40
 """More rows or columns than this are neither read nor told apart."""
 
+LARGEST_WHOLE = 2**53
+"""Up to here 64-bit numbers count without gaps."""
+
 
 @dataclass(frozen=True, eq=False)
 class Axis:
@@ -28,9 +31,13 @@ def axis(column: Floats) -> Axis:
     values, step = np.unique(column, return_inverse=True)
     if len(values) <= MOST_STEPS:
         return Axis(step.ravel(), [f"{value:.6g}" for value in values])
-    # In units of the largest number, so that a wide range does not overflow.
-    unit = float(np.abs(values[[0, -1]]).max())
-    edges = np.linspace(values[0] / unit, values[-1] / unit, MOST_STEPS + 1)
-    step = np.clip(np.searchsorted(edges, column / unit, side="right") - 1, 0, MOST_STEPS - 1)
-    ends = [f"{edge * unit:.4g}" for edge in edges]
-    return Axis(step, [f"{low} to {high}" for low, high in zip(ends[:-1], ends[1:], strict=True)])
+    first, last = float(values[0]), float(values[-1])
+    if np.all(values == np.floor(values)) and last - first < LARGEST_WHOLE:
+        width = int(last - first) // MOST_STEPS + 1
+        starts = np.arange(first, last + 1, width)
+        labels = [f"{start:.0f} to {min(start + width - 1, last):.0f}" for start in starts]
+    else:
+        # Halves, because the distance of the ends may be more than a number can hold.
+        starts = 2 * np.linspace(first / 2, last / 2, MOST_STEPS, endpoint=False)
+        labels = [f"{low:.4g} to {high:.4g}" for low, high in zip(starts, [*starts[1:], last], strict=True)]
+    return Axis(np.searchsorted(starts, column, side="right") - 1, labels)

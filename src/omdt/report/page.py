@@ -21,7 +21,7 @@ from omdt.export.palette import colour
 from omdt.files import write_whole
 from omdt.mdp import MDP
 from omdt.report import words
-from omdt.report.analysis import Analysis, analyse
+from omdt.report.analysis import Analysis, analyse, through_nodes
 from omdt.report.commands import solve_command
 from omdt.report.curve import anytime_curve
 from omdt.report.drawing import drawn, runner_up, visits
@@ -161,7 +161,7 @@ def _rules(tree: TreePolicy, analysis: Analysis) -> list[Row]:
     leaves = leaves[np.argsort(-analysis.node_share[leaves], kind="stable")][:MOST_ROWS]
     return [
         Row(
-            text=" and ".join(words.conditions(tree, known[i], analysis.observations)),
+            text=" and ".join(words.conditions(tree, known[i], analysis.seen)),
             action=printable(tree.action_names[tree.action[i]]),
             colour=colour(int(tree.action[i])),
             figures=(visits(float(analysis.node_share[i])),),
@@ -174,9 +174,11 @@ def _disagreements(tree: TreePolicy, mdp: MDP, analysis: Analysis) -> list[Row]:
     """The visited states in which the tree's action is not optimal, the most costly first."""
     states = np.flatnonzero(analysis.cost > 0)
     states = states[np.argsort(-analysis.cost[states], kind="stable")][:MOST_ROWS]
+    marks = bool(np.isin(analysis.seen, (0, 1)).all())
+    texts = words.states(tree.feature_names, analysis.observations[states], marks=marks)
     return [
         Row(
-            text=words.state(tree.feature_names, analysis.observations[s]),
+            text=text,
             action=printable(tree.action_names[analysis.action[s]]),
             colour=colour(int(analysis.action[s])),
             figures=(
@@ -187,17 +189,22 @@ def _disagreements(tree: TreePolicy, mdp: MDP, analysis: Analysis) -> list[Row]:
                 words.number(float(analysis.cost[s])),
             ),
         )
-        for s in states
+        for s, text in zip(states, texts, strict=True)
     ]
 
 
 def _nodes(tree: TreePolicy, analysis: Analysis) -> list[dict[str, Any]]:
-    """What the page tells of each node when it is opened."""
+    """What the page tells of each node when it is opened, and what is below it."""
     known = words.paths(tree)
+    leaves = through_nodes(tree, np.flatnonzero(tree.feature == LEAF), np.ones(tree.n_leaves))
     return [
         {
             "title": printable(tree.action_names[tree.action[i]]) if tree.feature[i] == LEAF else tree.question(i),
-            "facts": _facts(tree, analysis, i, words.conditions(tree, known[i], analysis.observations)),
+            "facts": _facts(tree, analysis, i, words.conditions(tree, known[i], analysis.seen)),
+            "left": int(tree.left[i]),
+            "right": int(tree.right[i]),
+            "leaves": int(leaves[i]),
+            "share": float(f"{analysis.node_share[i]:.6g}"),
         }
         for i in range(tree.n_nodes)
     ]
@@ -219,10 +226,10 @@ def _facts(tree: TreePolicy, analysis: Analysis, i: int, conditions: list[str]) 
 
 def _map(tree: TreePolicy, analysis: Analysis) -> dict[str, Any]:
     """The heat map's data: observations that fall into the same steps of every feature and act alike are one entry."""
-    axes = [axis(column) for column in analysis.observations.T]
-    steps = np.column_stack([*(a.step for a in axes), analysis.action])
+    axes = [axis(column) for column in analysis.seen.T]
+    steps = np.column_stack([*(a.step for a in axes), analysis.action[analysis.deciding]])
     entries, entry = np.unique(steps, axis=0, return_inverse=True)
-    share = np.bincount(entry.ravel(), weights=analysis.share, minlength=len(entries))
+    share = np.bincount(entry.ravel(), weights=analysis.share[analysis.deciding], minlength=len(entries))
     kept = np.argsort(-share, kind="stable")[: max(1, MOST_ENTRIES // entries.shape[1])]
     return {
         "features": [

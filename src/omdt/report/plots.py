@@ -9,7 +9,7 @@ from omdt import planning
 from omdt.errors import InputError, require
 from omdt.export.pictures import draw_tree, tree_layout
 from omdt.mdp import MDP
-from omdt.report.analysis import visit_shares
+from omdt.report.analysis import deciding, visit_shares
 from omdt.report.grid import axis
 from omdt.solution import Solution
 from omdt.tree import TreePolicy, printable
@@ -71,17 +71,18 @@ def plot_grid(
     """
     X = mdp.features if observations is None else np.asarray(observations, dtype=np.float64)
     visits = planning.occupancies(mdp, tree.actions(X)).value
-    across, down = (axis(X[:, _column(tree, name)]) for name in (x, y))
+    shown = deciding(mdp)
+    across, down = (axis(X[shown, _column(tree, name)]) for name in (x, y))
     cells = np.zeros((len(down.labels), len(across.labels)))
-    np.add.at(cells, (down.step, across.step), visit_shares(mdp, visits))
+    np.add.at(cells, (down.step, across.step), visit_shares(mdp, visits)[shown])
     ax = _axes(ax)
     image = ax.imshow(100 * cells, cmap="Blues", vmin=0)
     ax.figure.colorbar(image, ax=ax, label="% of discounted visits")
     ax.set_xlabel(printable(x), parse_math=False)
     ax.set_ylabel(printable(y), parse_math=False)
     for ticks, labels in ((ax.set_xticks, across.labels), (ax.set_yticks, down.labels)):
-        shown = np.arange(0, len(labels), 1 + len(labels) // 13)
-        ticks(shown, [labels[i] for i in shown])
+        places = np.arange(0, len(labels), 1 + len(labels) // 13)
+        ticks(places, [labels[i] for i in places])
     return ax
 
 

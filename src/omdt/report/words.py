@@ -34,10 +34,20 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %" if share < 0.9995 else "100 %"
 
 
-def state(names: Sequence[str], observation: Floats) -> str:
-    """What is observed in a state, as in `X = 2, Y = 0`."""
-    shown = [j for j in range(len(names)) if len(names) <= MOST_FEATURES or observation[j] != 0]
-    return ", ".join(f"{printable(names[j])} = {observation[j]:.6g}" for j in shown) or "every feature is 0"
+def states(names: Sequence[str], observations: Floats, *, marks: bool) -> list[str]:
+    """What is observed in each of some states [n, F], as in `X = 2, Y = 0`.
+
+    With many features those that are 0 are left out, and where all of them are only `marks`, 0 or 1, a name alone says
+    that it is 1.
+    """
+    few = len(names) <= MOST_FEATURES
+    shown = [printable(name) for name in names]
+
+    def described(observation: Floats) -> str:
+        seen = [(name, x) for name, x in zip(shown, observation, strict=True) if few or x != 0]
+        return ", ".join(f"{name} = {x:.6g}" if few or not marks else name for name, x in seen) or "every feature is 0"
+
+    return [described(observation) for observation in observations]
 
 
 @dataclass(frozen=True)

@@ -16,33 +16,32 @@
   // The tree: the window scrolls, zooming changes the size of the drawing in it.
   const view = byId("tree");
   const drawing = byId("drawing");
-  const width = drawing.viewBox.baseVal.width;
-  const height = drawing.viewBox.baseVal.height;
-  const root = drawing.querySelector(".node rect");
-  const rootCentre = root.x.baseVal.value + root.width.baseVal.value / 2;
+  const boxes = [...drawing.querySelectorAll(".node")];
+  const size = drawing.viewBox.baseVal;
   const readable = 0.6;
   let scale = 1;
 
   function zoom(wanted, x, y) {
     const place = [(view.scrollLeft + x) / scale, (view.scrollTop + y) / scale];
     scale = Math.min(4, Math.max(0.01, wanted));
-    drawing.setAttribute("width", width * scale);
-    drawing.setAttribute("height", height * scale);
+    drawing.setAttribute("width", size.width * scale);
+    drawing.setAttribute("height", size.height * scale);
     view.scrollLeft = place[0] * scale - x;
     view.scrollTop = place[1] * scale - y;
   }
   const zoomBy = (factor) => zoom(scale * factor, view.clientWidth / 2, view.clientHeight / 2);
-  const fit = () => zoom(Math.min(1, view.clientWidth / width), 0, 0);
+  const fit = () => zoom(Math.min(1, view.clientWidth / size.width), 0, 0);
 
-  function showRoot(wanted) {
+  function show(i, wanted) {
     zoom(wanted, 0, 0);
-    view.scrollLeft = rootCentre * scale - view.clientWidth / 2;
-    view.scrollTop = 0;
+    const place = boxes[i].transform.baseVal[0].matrix;
+    view.scrollLeft = place.e * scale - view.clientWidth / 2;
+    view.scrollTop = i === 0 ? 0 : place.f * scale - view.clientHeight / 3;
   }
   byId("zoom-in").addEventListener("click", () => zoomBy(1.25));
   byId("zoom-out").addEventListener("click", () => zoomBy(0.8));
   byId("zoom-fit").addEventListener("click", fit);
-  byId("zoom-one").addEventListener("click", () => showRoot(1));
+  byId("zoom-one").addEventListener("click", () => show(0, 1));
   view.addEventListener("wheel", (event) => {
     if (!event.ctrlKey) return;
     event.preventDefault();
@@ -68,25 +67,118 @@
     view.classList.remove("dragged");
   });
 
+  // Folding: parents stand before their children in every list of nodes.
+  const { nodes } = data;
+  const many = 40;
+  const enough = 12;
+  const isQuestion = (i) => nodes[i].left >= 0;
+  const folded = nodes.map(() => false);
+  const leading = nodes.map(() => []);
+  for (const part of drawing.querySelectorAll("[data-to]")) leading[part.dataset.to].push(part);
+  const [boxHeight, row, gap, padding] = ["box", "row", "gap", "padding"].map((key) => Number(drawing.dataset[key]));
+  const widths = boxes.map((box) => box.querySelector("rect").width.baseVal.value);
+
+  function arrange() {
+    const away = nodes.map(() => false);
+    const level = nodes.map(() => 0);
+    nodes.forEach(({ left, right }, i) => {
+      if (left < 0) return;
+      away[left] = away[right] = away[i] || folded[i];
+      level[left] = level[right] = level[i] + 1;
+    });
+    const opened = (i) => isQuestion(i) && !folded[i];
+    const span = [...widths];
+    for (let i = nodes.length - 1; i >= 0; i--) {
+      if (!away[i] && opened(i)) span[i] = Math.max(widths[i], span[nodes[i].left] + gap + span[nodes[i].right]);
+    }
+    const centre = nodes.map(() => padding + span[0] / 2);
+    nodes.forEach(({ left, right }, i) => {
+      if (away[i] || !opened(i)) return;
+      const both = span[left] + gap + span[right];
+      centre[left] = centre[i] - both / 2 + span[left] / 2;
+      centre[right] = centre[i] + both / 2 - span[right] / 2;
+    });
+    nodes.forEach(({ left, right }, i) => {
+      place(i, away[i], centre[i], padding + level[i] * row);
+      if (!away[i] && opened(i)) for (const child of [left, right]) connect(i, child, centre, level);
+    });
+    const lowest = Math.max(...level.filter((_, i) => !away[i]));
+    drawing.setAttribute("viewBox", `0 0 ${span[0] + 2 * padding} ${lowest * row + boxHeight + 2 * padding}`);
+  }
+
+  function place(i, away, x, y) {
+    for (const part of [boxes[i], ...leading[i]]) {
+      part.classList.toggle("away", away);
+      if (!away && part.tagName !== "path") part.setAttribute("transform", `translate(${x} ${y})`);
+    }
+    boxes[i].classList.toggle("folded", folded[i]);
+    const note = boxes[i].querySelector(".below");
+    if (folded[i] && !note) {
+      const last = boxes[i].querySelector(".note");
+      const text = `${nodes[i].leaves} leaves below`;
+      boxes[i].append(element("text", { class: "note below", y: Number(last.getAttribute("y")) + 15 }, text));
+    } else if (!folded[i] && note) {
+      note.remove();
+    }
+  }
+
+  function connect(parent, child, centre, level) {
+    const [start, end] = [padding + level[parent] * row + boxHeight, padding + level[child] * row];
+    const bend = (start + end) / 2;
+    const line = leading[child].find((part) => part.tagName === "path");
+    const [x0, x1] = [centre[parent], centre[child]];
+    line.setAttribute("d", `M${x0} ${start}C${x0} ${bend} ${x1} ${bend} ${x1} ${end}`);
+  }
+
+  // A large tree starts with its most visited part.
+  function foldLarge() {
+    nodes.forEach((_, i) => { folded[i] = isQuestion(i); });
+    for (let ends = 1; ends < enough; ends++) {
+      const shown = [0];
+      let next = -1;
+      for (const i of shown) {
+        if (!isQuestion(i)) continue;
+        if (!folded[i]) shown.push(nodes[i].left, nodes[i].right);
+        else if (next < 0 || nodes[i].share > nodes[next].share) next = i;
+      }
+      if (next < 0) break;
+      folded[next] = false;
+    }
+    arrange();
+  }
+
+  function turn(i, fold) {
+    folded[i] = fold;
+    arrange();
+    show(i, scale);
+  }
+  byId("unfold").addEventListener("click", () => {
+    folded.fill(false);
+    arrange();
+    show(0, scale);
+  });
+
   const panel = byId("node");
-  function open(node) {
+  function open(box) {
+    const i = Number(box.dataset.node);
+    if (folded[i]) turn(i, false);
+    else if (isQuestion(i) && box.classList.contains("open")) turn(i, true);
     drawing.querySelector(".open")?.classList.remove("open");
-    node.classList.add("open");
-    const { title, facts } = data.nodes[Number(node.dataset.node)];
+    box.classList.add("open");
     const list = element("dl", {});
-    for (const [name, text] of facts) list.append(element("dt", {}, name), element("dd", {}, text));
-    panel.replaceChildren(element("h3", {}, title), list);
+    for (const [name, text] of nodes[i].facts) list.append(element("dt", {}, name), element("dd", {}, text));
+    panel.replaceChildren(element("h3", {}, nodes[i].title), list);
     panel.hidden = false;
   }
   drawing.addEventListener("click", (event) => {
-    const node = event.target.closest(".node");
-    if (node) open(node);
+    const box = event.target.closest(".node");
+    if (box) open(box);
   });
   drawing.addEventListener("keydown", (event) => {
-    const node = event.target.closest(".node");
-    if (node && (event.key === "Enter" || event.key === " ")) {
+    const box = event.target.closest(".node");
+    if (box && (event.key === "Enter" || event.key === " ")) {
       event.preventDefault();
-      open(node);
+      open(box);
     }
   });
 
@@ -125,16 +217,16 @@
     const { x, y, found } = cells();
     const rows = y ? y.labels : [""];
     const left = 10 + 7 * widest(rows);
-    const size = Math.max(9, Math.min(44, Math.floor((byId("map").clientWidth - left - 2) / x.labels.length)));
-    const bottom = rows.length * size;
-    const drawn = element("svg", { width: left + x.labels.length * size + 2, height: bottom + 24, role: "group" });
+    const side = Math.max(9, Math.min(44, Math.floor((byId("map").clientWidth - left - 2) / x.labels.length)));
+    const bottom = rows.length * side;
+    const drawn = element("svg", { width: left + x.labels.length * side + 2, height: bottom + 24, role: "group" });
     const most = Math.max(...found.map((cell) => cell.share));
     for (const cell of found) {
       // The square root keeps rare states visible beside the first one.
       const strength = most > 0 ? Math.sqrt(cell.share / most) : 0;
       const text = described(x, y, cell);
       const box = element("rect", {
-        x: left + cell.column * size + 1, y: cell.row * size + 1, width: size - 2, height: size - 2, rx: 2,
+        x: left + cell.column * side + 1, y: cell.row * side + 1, width: side - 2, height: side - 2, rx: 2,
         "fill-opacity": strength.toFixed(3),
       });
       box.append(element("title", {}, text));
@@ -147,21 +239,23 @@
       box.addEventListener("click", tell);
       drawn.append(box);
     }
-    const wide = every(7 * widest(x.labels) + 8, size);
+    const wide = every(7 * widest(x.labels) + 8, side);
     x.labels.forEach((label, i) => {
       if (i % wide === 0) {
-        drawn.append(element("text", { x: left + (i + 0.5) * size, y: bottom + 16, "text-anchor": "middle" }, label));
+        const place = wide > 1 ? { x: left + i * side, "text-anchor": "start" }
+          : { x: left + (i + 0.5) * side, "text-anchor": "middle" };
+        drawn.append(element("text", { ...place, y: bottom + 16 }, label));
       }
     });
-    const high = every(13, size);
+    const high = every(13, side);
     rows.forEach((label, i) => {
       if (i % high === 0) {
-        drawn.append(element("text", { x: left - 5, y: (i + 0.5) * size + 4, "text-anchor": "end" }, label));
+        drawn.append(element("text", { x: left - 5, y: (i + 0.5) * side + 4, "text-anchor": "end" }, label));
       }
     });
     byId("map").replaceChildren(drawn);
     readout.textContent = (map.left_out > 0 ? `${map.left_out} rarely visited observations are left out. ` : "")
-      + `The darkest cell has ${percent(most)} of visits. Point at a cell to read it.`;
+      + `The strongest has ${percent(most)} of visits. Point at a cell to read it.`;
   }
 
   map.features.forEach((feature, i) => {
@@ -182,6 +276,6 @@
   }).observe(byId("map"));
 
   for (const tools of document.querySelectorAll(".tools")) tools.hidden = false;
-  const whole = Math.min(1, view.clientWidth / width);
-  if (whole >= readable) fit(); else showRoot(readable);
+  if (nodes[0].leaves > many) foldLarge();
+  if (view.clientWidth / size.width >= readable) fit(); else show(0, readable);
 })();
