@@ -148,6 +148,12 @@ class TreePolicy:
     def __repr__(self) -> str:
         return f"<TreePolicy: {self.n_decision_nodes} decision nodes, depth {self.depth}>\n{self.to_text()}"
 
+    def _repr_svg_(self) -> str:
+        """The drawn tree, for notebooks."""
+        from omdt.export.svg import to_svg
+
+        return to_svg(self)
+
     def __eq__(self, other: object) -> bool:
         """Whether both trees take the same action on every conceivable observation."""
         if not isinstance(other, TreePolicy):

@@ -92,8 +92,8 @@ def _return_scale(solution: Solution, values: Sequence[float], start: float, end
     high, low = solution.optimal_return, min(values)
     if high > solution.value:
         low = max(low, solution.value - DEEPEST * (high - solution.value))
-    # A scale narrower than rounding could not be told apart from a point.
-    margin = max(0.06 * (high - low), 1e-9 * abs(high), 1e-12)
+    # A narrower scale would need longer numbers than there is room for.
+    margin = max(0.06 * (high - low), 1e-6 * abs(high), 1e-9)
     return Scale(low - margin, high + margin, start, end)
 
 

@@ -115,7 +115,7 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, Any
         "drawing": Markup(drawn(tree, analysis)),
         "rules": _rules(tree, analysis),
         "other_rules": _rest(np.sort(analysis.node_share[tree.feature == LEAF])[::-1]),
-        "curves": {kind: Markup(anytime_curve(solution, w)) for kind, w in (("wide", WIDE), ("narrow", NARROW))},
+        "curves": {kind: Markup(svg) for kind, svg in _curves(solution).items()},
         "disagreements": _disagreements(tree, mdp, analysis),
         "other_disagreements": _rest(np.sort(analysis.cost[analysis.cost > 0])[::-1]),
         "total_cost": float(analysis.cost.sum()),
@@ -126,6 +126,13 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, Any
 
 def _resource(name: str) -> str:
     return files("omdt.report").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _curves(solution: Solution) -> dict[str, str]:
+    """The anytime curve for a desk and for a phone; none where the method reported only its result."""
+    if len(solution.trace) < 2:
+        return {}
+    return {"wide": anytime_curve(solution, WIDE), "narrow": anytime_curve(solution, NARROW)}
 
 
 def _bars(solution: Solution) -> list[dict[str, Any]]:
@@ -247,7 +254,5 @@ def _map(tree: TreePolicy, analysis: Analysis) -> dict[str, Any]:
 def _first_features(tree: TreePolicy, analysis: Analysis) -> list[int]:
     """The two features that the map opens with: those about which the tree is asked most, then those in order."""
     inner = tree.feature != LEAF
-    asked = np.bincount(
-        tree.feature[inner], weights=analysis.node_share[inner], minlength=len(tree.feature_names)
-    )
+    asked = np.bincount(tree.feature[inner], weights=analysis.node_share[inner], minlength=len(tree.feature_names))
     return sorted(np.argsort(-asked, kind="stable")[:2].tolist())

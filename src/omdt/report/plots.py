@@ -8,11 +8,14 @@ from numpy.typing import ArrayLike
 from omdt import planning
 from omdt.errors import InputError, require
 from omdt.export.pictures import draw_tree, tree_layout
-from omdt.mdp import MDP
+from omdt.mdp import MDP, Floats
 from omdt.report.analysis import deciding, visit_shares
 from omdt.report.grid import axis
 from omdt.solution import Solution
 from omdt.tree import TreePolicy, printable
+
+MOST_TICKS = 13
+"""Steps of an axis that are named."""
 
 
 def plot_tree(tree: TreePolicy, *, ax: Any = None) -> Any:
@@ -76,14 +79,22 @@ def plot_grid(
     cells = np.zeros((len(down.labels), len(across.labels)))
     np.add.at(cells, (down.step, across.step), visit_shares(mdp, visits)[shown])
     ax = _axes(ax)
-    image = ax.imshow(100 * cells, cmap="Blues", vmin=0)
+    # The square root keeps rare states visible beside the first one.
+    image = ax.imshow(100 * cells, cmap="Blues", norm=_square_root(100 * cells))
     ax.figure.colorbar(image, ax=ax, label="% of discounted visits")
     ax.set_xlabel(printable(x), parse_math=False)
     ax.set_ylabel(printable(y), parse_math=False)
-    for ticks, labels in ((ax.set_xticks, across.labels), (ax.set_yticks, down.labels)):
-        places = np.arange(0, len(labels), 1 + len(labels) // 13)
-        ticks(places, [labels[i] for i in places])
+    for ticks, labels, angle in ((ax.set_xticks, across.labels, 90), (ax.set_yticks, down.labels, 0)):
+        places = np.arange(0, len(labels), 1 + len(labels) // MOST_TICKS)
+        crowded = sum(len(labels[i]) for i in places) > 3 * MOST_TICKS
+        ticks(places, [labels[i] for i in places], rotation=angle if crowded else 0)
     return ax
+
+
+def _square_root(cells: Floats) -> Any:
+    from matplotlib.colors import PowerNorm
+
+    return PowerNorm(0.5, vmin=0, vmax=max(float(cells.max()), np.finfo(float).tiny))
 
 
 def _column(tree: TreePolicy, name: str) -> int:

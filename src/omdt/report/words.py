@@ -28,10 +28,10 @@ def number(value: float, digits: int = 6) -> str:
 
 
 def percent(share: float) -> str:
-    """A share with three significant digits."""
+    """A share or a gap with three significant digits."""
     if 0 < share < 1e-5:
         return "< 0.001 %"
-    return f"{100 * share:.3g} %" if share < 0.9995 else "100 %"
+    return f"{100 * share:,.0f} %" if 10 <= share < 1000 else f"{100 * share:.3g} %"
 
 
 def states(names: Sequence[str], observations: Floats, *, marks: bool) -> list[str]:
@@ -102,13 +102,13 @@ def conditions(tree: TreePolicy, known: dict[int, Range], observations: Floats) 
 
 def _phrase(values: Range, integer: bool, column: Floats) -> str:
     if values.only is not None:
-        return f"{values.only:.6g}"
+        return f"{values.only:.6g}" if values.possible() else "impossible"
     excluded = f"not {' or '.join(f'{value:.6g}' for value in sorted(values.excluded))}" if values.excluded else ""
     if integer:
         # Where the feature cannot be lower or higher anyway, the end of what it can be completes the range.
         least = np.floor(values.lower) + 1 if np.isfinite(values.lower) else column.min()
         most = np.floor(values.upper) if np.isfinite(values.upper) else column.max()
-        if least == most:
+        if least == most and not values.excluded:
             return f"{least:.0f}"
         lower, upper = f"at least {least:.0f}", f"at most {most:.0f}"
     else:
