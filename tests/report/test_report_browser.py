@@ -128,7 +128,7 @@ def test_a_node_opens_and_folds_by_the_keyboard(browser, lake):
     assert shown(browser) == list(range(solution.tree.n_nodes))
     browser.press("Enter")
     assert shown(browser) == [0]
-    assert f"{solution.tree.n_leaves} leaves below" in text(browser, "[data-node=\"0\"]")
+    assert f"{solution.tree.n_leaves} leaves below" in text(browser, '[data-node="0"]')
     browser.press("Enter")
     assert shown(browser) == list(range(solution.tree.n_nodes))
     assert_quiet(browser, page)
@@ -223,7 +223,9 @@ def test_hostile_names_stay_text(browser, tmp_path, width):
     page = written(tmp_path, solution, mdp)
     browser.open(page, width=width)
     for i in range(solution.tree.n_nodes):
-        browser.run(f"document.querySelector('[data-node=\"{i}\"]').dispatchEvent(new Event('click', {{bubbles: true}}))")
+        browser.run(
+            f"document.querySelector('[data-node=\"{i}\"]').dispatchEvent(new Event('click', {{bubbles: true}}))"
+        )
     for j in range(mdp.n_features):
         choose(browser, "map-x", str(j))
         browser.run("document.querySelector('#map rect').dispatchEvent(new Event('click'))")

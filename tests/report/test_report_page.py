@@ -180,7 +180,9 @@ def test_names_stay_in_their_places():
     )
     tree = replace(solution.tree, feature_names=plain.feature_names, action_names=plain.action_names)
     ours = Parsed(report_html(solution, mdp, commands=HOSTILE))
-    usual = Parsed(report_html(replace(solution, tree=tree, problem="p", method="m"), plain, commands=["c"] * len(HOSTILE)))
+    usual = Parsed(
+        report_html(replace(solution, tree=tree, problem="p", method="m"), plain, commands=["c"] * len(HOSTILE))
+    )
     assert [tag for tag, _ in ours.tags] == [tag for tag, _ in usual.tags]
     assert [set(attributes) for _, attributes in ours.tags] == [set(attributes) for _, attributes in usual.tags]
     assert ours.scripts[1] == usual.scripts[1]

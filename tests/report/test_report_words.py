@@ -182,7 +182,9 @@ def test_any_trace_is_drawn_within_the_picture(mdp, seed, trace):
             assert 0 <= float(y) <= 260
 
 
-@given(st.lists(st.one_of(st.integers(-300, 300), st.floats(-1e300, 1e300), st.floats(-1, 1)), min_size=1, max_size=200))
+@given(
+    st.lists(st.one_of(st.integers(-300, 300), st.floats(-1e300, 1e300), st.floats(-1, 1)), min_size=1, max_size=200)
+)
 def test_every_value_falls_into_the_step_that_is_called_after_it(values):
     column = np.array(values, dtype=float)
     steps = axis(column)
