@@ -239,7 +239,7 @@ def report(
 
     target = solution.with_suffix(".html") if output is None else output
     check_writable(target)
-    if target == solution:
+    if target.resolve() == solution.resolve():
         raise InputError(f"the page would overwrite {solution}; name another file with --output")
     solved = load(solution)
     if problem is None and solved.problem not in registered():

@@ -81,6 +81,10 @@ class Browser:
 
     def click(self, selector: str) -> None:
         """Click with the mouse into the middle of the first element that matches."""
+        self.drag(selector, 0, 0)
+
+    def drag(self, selector: str, right: int, down: int) -> None:
+        """Press the mouse in the middle of the first element that matches and release it some pixels away."""
         middle = f"""(() => {{
             const found = document.querySelector({json.dumps(selector)});
             found.scrollIntoView({{block: "center", inline: "center"}});
@@ -88,8 +92,10 @@ class Browser:
             return [box.x + box.width / 2, box.y + box.height / 2];
         }})()"""
         x, y = self.run(middle)
-        for kind in ("mousePressed", "mouseReleased"):
-            self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self._mouse("mousePressed", x, y)
+        if right or down:
+            self._mouse("mouseMoved", x + right, y + down)
+        self._mouse("mouseReleased", x + right, y + down)
 
     def press(self, key: str) -> None:
         """Press a key on whatever has the focus."""
@@ -112,6 +118,9 @@ class Browser:
         """Save a picture of the whole page."""
         answer = self._call("Page.captureScreenshot", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(answer["data"]))
+
+    def _mouse(self, kind: str, x: float, y: float) -> None:
+        self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
 
     def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self._sent += 1

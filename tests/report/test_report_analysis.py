@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import solution_of, tree_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from report_cases import solution_of, tree_for
 
 import omdt
 from omdt import MDP, InputError, Splits, TreePolicy, planning
@@ -66,6 +66,18 @@ def test_every_visit_passes_the_root_and_one_side_of_each_question(mdp, seed):
     for i in np.flatnonzero(tree.feature == LEAF):
         assert found.node_states[i] == (found.leaf == i).sum()
         assert found.node_share[i] == pytest.approx(found.share[found.leaf == i].sum())
+
+
+@given(mdps(), st.integers(0, 1000))
+def test_exactly_the_states_that_can_be_reached_are_visited(mdp, seed):
+    found = analyse(solution_of(mdp, tree_for(mdp, seed)), mdp)
+    S, A = mdp.rewards.shape
+    step = mdp.transitions.toarray().reshape(S, A, S)[np.arange(S), found.action] > 0
+    reached = mdp.initial > 0
+    for _ in range(S):
+        reached = reached | (reached @ step)
+    np.testing.assert_array_equal(found.visits > 0, reached)
+    assert found.visits.sum() == pytest.approx(1 / (1 - mdp.discount))
 
 
 def test_terminal_states_take_no_part_in_the_shares():

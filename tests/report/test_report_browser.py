@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import Browser
-from cases import hostile, solution_of
+from report_cases import hostile, solution_of
 
 import omdt
 from omdt.report import write_report
@@ -147,6 +147,20 @@ def test_the_tree_zooms(browser, lake):
     browser.click("#zoom-one")
     full = browser.run("document.getElementById('drawing').viewBox.baseVal.width")
     assert browser.run(width) == pytest.approx(full, rel=1e-3)
+
+
+def test_the_mouse_drags_the_tree_without_opening_it(browser, lake):
+    *_, page = lake
+    browser.open(page)
+    for _ in range(8):
+        browser.click("#zoom-in")
+    browser.run("document.querySelector('[data-node=\"0\"]').scrollIntoView({block: 'center', inline: 'center'})")
+    before = browser.run("document.getElementById('tree').scrollLeft")
+    browser.drag("[data-node='0']", -50, 0)
+    assert browser.run("document.getElementById('tree').scrollLeft") == pytest.approx(before + 50, abs=2)
+    assert browser.run("document.getElementById('node').hidden")
+    browser.click("[data-node='0']")
+    assert not browser.run("document.getElementById('node').hidden")
 
 
 @pytest.mark.parametrize("width", WIDTHS)

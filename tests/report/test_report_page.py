@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from cases import HOSTILE, hostile, solution_of, tree_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from report_cases import HOSTILE, hostile, solution_of, tree_for
 
 import omdt
 from omdt import MDP, errors

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from cases import hostile, solution_of
+from report_cases import hostile, solution_of
 
 import omdt
 from omdt import InputError, errors

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import solution_of, tree_for
 from hypothesis import given
 from hypothesis import strategies as st
+from report_cases import solution_of, tree_for
 
 import omdt
 from omdt import TreePolicy, cli
@@ -50,8 +50,8 @@ def phrase_holds(phrase: str, value: float) -> bool:
 @given(mdps(observations=("distinct", "repeated", "constant")), st.integers(0, 10_000))
 def test_exactly_the_rule_of_its_leaf_holds_in_every_state(mdp, seed):
     tree = tree_for(mdp, seed, max_depth=4)
-    known = words.paths(tree)
-    rules = {i: words.conditions(tree, known[i], mdp.features) for i in np.flatnonzero(tree.feature == -1)}
+    conditions = words.conditions(tree, mdp.features)
+    rules = {i: conditions[i] for i in np.flatnonzero(tree.feature == -1)}
     for observation, leaf in zip(mdp.features, tree.leaves(mdp.features), strict=True):
         row = dict(zip(tree.feature_names, observation, strict=True))
         assert [i for i, rule in rules.items() if all(holds(condition, row) for condition in rule)] == [leaf]
@@ -60,23 +60,22 @@ def test_exactly_the_rule_of_its_leaf_holds_in_every_state(mdp, seed):
 @pytest.mark.parametrize(
     ("values", "integer", "text"),
     [
-        (Range(upper=0.5), True, "x is 0"),
-        (Range(lower=0.5), True, "x is at least 1"),
-        (Range(lower=6.5), True, "x is 7"),
-        (Range(lower=1.5, upper=4.5), True, "x is at least 2 and at most 4"),
-        (Range(lower=1.5, upper=2.5), True, "x is 2"),
-        (Range(upper=2.25), False, "x is at most 2.25"),
-        (Range(lower=-0.5, upper=2.25), False, "x is more than -0.5 and at most 2.25"),
-        (Range(only=3.0), True, "x is 3"),
-        (Range(lower=1.5, excluded=frozenset({3.0, 2.0})), True, "x is at least 2 and not 2 or 3"),
-        (Range(excluded=frozenset({0.5})), False, "x is not 0.5"),
-        (Range(upper=0.5, excluded=frozenset({0.0})), True, "x is at most 0 and not 0"),
-        (Range(lower=3.5, only=3.0), True, "x is impossible"),
+        (Range(upper=0.5), True, "0"),
+        (Range(lower=0.5), True, "at least 1"),
+        (Range(lower=6.5), True, "7"),
+        (Range(lower=1.5, upper=4.5), True, "at least 2 and at most 4"),
+        (Range(lower=1.5, upper=2.5), True, "2"),
+        (Range(upper=2.25), False, "at most 2.25"),
+        (Range(lower=-0.5, upper=2.25), False, "more than -0.5 and at most 2.25"),
+        (Range(only=3.0), True, "3"),
+        (Range(lower=1.5, excluded=frozenset({3.0, 2.0})), True, "at least 2 and not 2 or 3"),
+        (Range(excluded=frozenset({0.5})), False, "not 0.5"),
+        (Range(upper=0.5, excluded=frozenset({0.0})), True, "at most 0 and not 0"),
+        (Range(lower=3.5, only=3.0), True, "impossible"),
     ],
 )
 def test_phrases(values, integer, text):
-    tree = TreePolicy([-1], [0.0], [-1], [-1], [0], ("x",), ("a",), integer=(integer,))
-    assert words.conditions(tree, {0: values}, np.arange(8.0)[:, None]) == [text]
+    assert words.phrase(values, integer, 0.0, 7.0) == text
 
 
 def test_questions_about_one_feature_become_one_phrase():
@@ -87,8 +86,7 @@ def test_questions_about_one_feature_become_one_phrase():
         grown.leaf(0, (inner, side))
     grown.leaf(1, (root, "right"))
     tree = grown.tree(TreePolicy, ("x",), ("a", "b"), (True,))
-    known = words.paths(tree)
-    texts = [words.conditions(tree, known[i], np.arange(8.0)[:, None]) for i in range(5)]
+    texts = words.conditions(tree, np.arange(8.0)[:, None])
     assert texts == [[], ["x is at most 4"], ["x is at most 1"], ["x is at least 2 and at most 4"], ["x is at least 5"]]
 
 

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse.csgraph import breadth_first_order
 
 from omdt import planning
 from omdt.errors import InputError
@@ -109,7 +111,7 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
     states = np.arange(mdp.n_states)
     lost = q.value.max(axis=1) - q.value[states, action]
     lost[lost <= planning.tie(q)] = 0.0
-    visits = np.maximum(planning.occupancies(mdp, action).value, 0.0)
+    visits = discounted_visits(mdp, action)
     share = visit_shares(mdp, visits)
     shortfall = optimal.value - returned.value
     return Analysis(
@@ -133,6 +135,18 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
 def deciding(mdp: MDP) -> Bools:
     """[S] the states that are not terminal; all, where all are."""
     return mdp.terminal if mdp.terminal.all() else ~mdp.terminal
+
+
+def discounted_visits(mdp: MDP, action: Ints) -> Floats:
+    """[S] the occupancies of a policy; exactly 0 where it never comes, which rounding alone would not tell."""
+    P, _ = planning.markov_chain(mdp, action)
+    # One more node leads to every possible first state.
+    start = sparse.csr_array(mdp.initial[None, :])
+    graph = sparse.hstack([sparse.vstack([P, start]), sparse.csr_array((mdp.n_states + 1, 1))], format="csr")
+    reached = breadth_first_order(graph, mdp.n_states, return_predecessors=False)
+    visits = np.zeros(mdp.n_states + 1)
+    visits[reached] = np.append(planning.occupancies(mdp, action).value, 0.0)[reached]
+    return np.maximum(visits[:-1], 0.0)
 
 
 def visit_shares(mdp: MDP, visits: Floats) -> Floats:

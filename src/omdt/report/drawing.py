@@ -19,6 +19,8 @@ NOTE_SIZE = 12.0
 LINE_HEIGHT = 17.0
 AWAY = 9.0
 """Distance of an answer from the line that it belongs to."""
+MOST_LEAVES = 40
+"""A tree with more starts folded; the page shows nothing of it before, because thousands of boxes take seconds."""
 THICKEST = 9.0
 """Width of a line that all visits follow; without any it is 1."""
 
@@ -28,9 +30,10 @@ def drawn(tree: TreePolicy, analysis: Analysis) -> str:
     notes = [_notes(tree, analysis, i) for i in range(tree.n_nodes)]
     layout = _layout(tree, notes)
     inner = [i for i in range(tree.n_nodes) if tree.feature[i] != LEAF]
+    size = "large" if tree.n_leaves > MOST_LEAVES else "small"
     parts = [
-        f'<svg id="drawing" xmlns="http://www.w3.org/2000/svg" width="{layout.width:.1f}"'
-        f' height="{layout.height:.1f}" viewBox="0 0 {layout.width:.1f} {layout.height:.1f}"'
+        f'<svg id="drawing" class="{size}" xmlns="http://www.w3.org/2000/svg"'
+        f' width="{layout.width:.1f}" height="{layout.height:.1f}" viewBox="0 0 {layout.width:.1f} {layout.height:.1f}"'
         f' data-box="{layout.box_height:g}" data-row="{layout.box_height + ROW_GAP:g}" data-gap="{GAP:g}"'
         f' data-padding="{PADDING:g}" font-size="{FONT_SIZE:g}" text-anchor="middle" role="group"'
         ' aria-label="decision tree">',

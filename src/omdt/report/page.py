@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from omdt.errors import require
 from omdt.export.palette import colour
 from omdt.files import write_whole
-from omdt.mdp import MDP
+from omdt.mdp import MDP, Floats
 from omdt.report import words
 from omdt.report.analysis import Analysis, analyse, through_nodes
 from omdt.report.commands import solve_command
@@ -38,13 +38,27 @@ WIDE, NARROW = 720.0, 350.0
 
 
 @dataclass(frozen=True)
-class Row:
-    """A rule of the tree, or a state in which it loses, as the page lists it."""
+class Rule:
+    """A leaf as the page lists it: what leads there, what it does, and how often."""
 
-    text: str
+    conditions: str
     action: str
     colour: str
-    figures: tuple[str, ...]
+    visits: str
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A state in which the tree loses, as the page lists it."""
+
+    state: str
+    number: int
+    action: str
+    colour: str
+    best: str
+    visits: str
+    each_loses: str
+    cost: str
 
 
 def report_html(
@@ -97,6 +111,7 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, Any
     from markupsafe import Markup
 
     tree = solution.tree
+    conditions = words.conditions(tree, analysis.seen)
     script = _resource("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return {
@@ -108,19 +123,18 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, Any
         "solution": solution,
         "mdp": mdp,
         "verdict": words.verdict(solution),
-        "size_limit": words.size_limit(solution),
         "number": words.number,
         "percent": words.percent,
         "bars": _bars(solution),
         "drawing": Markup(drawn(tree, analysis)),
-        "rules": _rules(tree, analysis),
+        "rules": _rules(tree, analysis, conditions),
         "other_rules": _rest(np.sort(analysis.node_share[tree.feature == LEAF])[::-1]),
         "curves": {kind: Markup(svg) for kind, svg in _curves(solution).items()},
         "disagreements": _disagreements(tree, mdp, analysis),
         "other_disagreements": _rest(np.sort(analysis.cost[analysis.cost > 0])[::-1]),
         "total_cost": float(analysis.cost.sum()),
         "shortfall": analysis.shortfall,
-        "data": {"nodes": _nodes(tree, analysis), "map": _map(tree, analysis)},
+        "data": {"nodes": _nodes(tree, analysis, conditions), "map": _map(tree, analysis)},
     }
 
 
@@ -156,58 +170,54 @@ def _bars(solution: Solution) -> list[dict[str, Any]]:
     ]
 
 
-def _rest(decreasing: Any) -> tuple[int, float]:
+def _rest(decreasing: Floats) -> tuple[int, float]:
     """How many figures are beyond the rows that are listed, and their sum."""
     return max(0, len(decreasing) - MOST_ROWS), float(decreasing[MOST_ROWS:].sum())
 
 
-def _rules(tree: TreePolicy, analysis: Analysis) -> list[Row]:
+def _rules(tree: TreePolicy, analysis: Analysis, conditions: list[list[str]]) -> list[Rule]:
     """One rule a leaf, the most visited first."""
-    known = words.paths(tree)
     leaves = np.flatnonzero(tree.feature == LEAF)
     leaves = leaves[np.argsort(-analysis.node_share[leaves], kind="stable")][:MOST_ROWS]
     return [
-        Row(
-            text=" and ".join(words.conditions(tree, known[i], analysis.seen)),
+        Rule(
+            conditions=" and ".join(conditions[i]),
             action=printable(tree.action_names[tree.action[i]]),
             colour=colour(int(tree.action[i])),
-            figures=(visits(float(analysis.node_share[i])),),
+            visits=visits(float(analysis.node_share[i])),
         )
         for i in leaves
     ]
 
 
-def _disagreements(tree: TreePolicy, mdp: MDP, analysis: Analysis) -> list[Row]:
+def _disagreements(tree: TreePolicy, mdp: MDP, analysis: Analysis) -> list[Disagreement]:
     """The visited states in which the tree's action is not optimal, the most costly first."""
     states = np.flatnonzero(analysis.cost > 0)
     states = states[np.argsort(-analysis.cost[states], kind="stable")][:MOST_ROWS]
     marks = bool(np.isin(analysis.seen, (0, 1)).all())
     texts = words.states(tree.feature_names, analysis.observations[states], marks=marks)
     return [
-        Row(
-            text=text,
+        Disagreement(
+            state=text,
+            number=int(mdp.origin[s]),
             action=printable(tree.action_names[analysis.action[s]]),
             colour=colour(int(analysis.action[s])),
-            figures=(
-                f"{mdp.origin[s]}",
-                printable(tree.action_names[analysis.best[s]]),
-                words.number(float(analysis.visits[s])),
-                words.number(float(analysis.advantage_lost[s])),
-                words.number(float(analysis.cost[s])),
-            ),
+            best=printable(tree.action_names[analysis.best[s]]),
+            visits=words.number(float(analysis.visits[s])),
+            each_loses=words.number(float(analysis.advantage_lost[s])),
+            cost=words.number(float(analysis.cost[s])),
         )
         for s, text in zip(states, texts, strict=True)
     ]
 
 
-def _nodes(tree: TreePolicy, analysis: Analysis) -> list[dict[str, Any]]:
+def _nodes(tree: TreePolicy, analysis: Analysis, conditions: list[list[str]]) -> list[dict[str, Any]]:
     """What the page tells of each node when it is opened, and what is below it."""
-    known = words.paths(tree)
     leaves = through_nodes(tree, np.flatnonzero(tree.feature == LEAF), np.ones(tree.n_leaves))
     return [
         {
             "title": printable(tree.action_names[tree.action[i]]) if tree.feature[i] == LEAF else tree.question(i),
-            "facts": _facts(tree, analysis, i, words.conditions(tree, known[i], analysis.seen)),
+            "facts": _facts(tree, analysis, i, conditions[i]),
             "left": int(tree.left[i]),
             "right": int(tree.right[i]),
             "leaves": int(leaves[i]),

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omdt import planning
 from omdt.errors import InputError, require
 from omdt.export.pictures import draw_tree, tree_layout
 from omdt.mdp import MDP, Floats
-from omdt.report.analysis import deciding, visit_shares
+from omdt.report.analysis import deciding, discounted_visits, visit_shares
 from omdt.report.grid import axis
 from omdt.solution import Solution
 from omdt.tree import TreePolicy, printable
@@ -73,7 +72,7 @@ def plot_grid(
         ax: where to draw; by default a new figure.
     """
     X = mdp.features if observations is None else np.asarray(observations, dtype=np.float64)
-    visits = planning.occupancies(mdp, tree.actions(X)).value
+    visits = discounted_visits(mdp, tree.actions(X))
     shown = deciding(mdp)
     across, down = (axis(X[shown, _column(tree, name)]) for name in (x, y))
     cells = np.zeros((len(down.labels), len(across.labels)))

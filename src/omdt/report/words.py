@@ -81,7 +81,24 @@ def verdict(solution: Solution) -> Verdict:
     return Verdict("Not proven", f"{room} above this one. {STOPPED[solution.stop]}")
 
 
-def paths(tree: TreePolicy) -> list[dict[int, Range]]:
+def conditions(tree: TreePolicy, observations: Floats) -> list[list[str]]:
+    """[N] what must hold of an observation for it to pass each node, one phrase a feature.
+
+    Args:
+        tree: the tree.
+        observations: [n, F] all that can occur.
+    """
+    least, most = observations.min(axis=0), observations.max(axis=0)
+    return [
+        [
+            f"{printable(tree.feature_names[j])} is {phrase(values, tree.integer[j], least[j], most[j])}"
+            for j, values in known.items()
+        ]
+        for known in _paths(tree)
+    ]
+
+
+def _paths(tree: TreePolicy) -> list[dict[int, Range]]:
     """[N] what is known of each feature at each node."""
     known: list[dict[int, Range]] = [{} for _ in range(tree.n_nodes)]
     for i in np.flatnonzero(tree.feature != LEAF):
@@ -92,27 +109,18 @@ def paths(tree: TreePolicy) -> list[dict[int, Range]]:
     return known
 
 
-def conditions(tree: TreePolicy, known: dict[int, Range], observations: Floats) -> list[str]:
-    """What must hold of an observation for it to come this way, one phrase a feature."""
-    return [
-        f"{printable(tree.feature_names[j])} is {_phrase(values, tree.integer[j], observations[:, j])}"
-        for j, values in known.items()
-    ]
-
-
-def _phrase(values: Range, integer: bool, column: Floats) -> str:
+def phrase(values: Range, integer: bool, least: float, most: float) -> str:
+    """The values of a feature that is never below `least` or above `most`, as in `at least 2 and at most 4`."""
     if values.only is not None:
         return f"{values.only:.6g}" if values.possible() else "impossible"
-    excluded = f"not {' or '.join(f'{value:.6g}' for value in sorted(values.excluded))}" if values.excluded else ""
+    above, below = bool(np.isfinite(values.lower)), bool(np.isfinite(values.upper))
     if integer:
-        # Where the feature cannot be lower or higher anyway, the end of what it can be completes the range.
-        least = np.floor(values.lower) + 1 if np.isfinite(values.lower) else column.min()
-        most = np.floor(values.upper) if np.isfinite(values.upper) else column.max()
-        if least == most and not values.excluded:
-            return f"{least:.0f}"
-        lower, upper = f"at least {least:.0f}", f"at most {most:.0f}"
+        first = np.floor(values.lower) + 1 if above else least
+        last = np.floor(values.upper) if below else most
+        if first == last and not values.excluded:
+            return f"{first:.0f}"
+        lower, upper = f"at least {first:.0f}", f"at most {last:.0f}"
     else:
         lower, upper = f"more than {values.lower:.6g}", f"at most {values.upper:.6g}"
-    bounds = [lower] if np.isfinite(values.lower) else []
-    bounds += [upper] if np.isfinite(values.upper) else []
-    return " and ".join([*bounds, *([excluded] if excluded else [])])
+    excluded = " or ".join(f"{value:.6g}" for value in sorted(values.excluded))
+    return " and ".join([*([lower] * above), *([upper] * below), *([f"not {excluded}"] if excluded else [])])

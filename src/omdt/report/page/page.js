@@ -51,16 +51,20 @@
 
   // A mouse drags the drawing; a finger scrolls it by itself.
   let held = null;
+  let dragged = false;
   view.addEventListener("pointerdown", (event) => {
     if (event.pointerType === "mouse" && event.button === 0) {
-      held = { x: event.clientX + view.scrollLeft, y: event.clientY + view.scrollTop };
+      held = { x: event.clientX, y: event.clientY, left: view.scrollLeft, top: view.scrollTop };
     }
+    dragged = false;
   });
   window.addEventListener("pointermove", (event) => {
     if (!held) return;
+    dragged ||= Math.hypot(event.clientX - held.x, event.clientY - held.y) > 4;
+    if (!dragged) return;
     view.classList.add("dragged");
-    view.scrollLeft = held.x - event.clientX;
-    view.scrollTop = held.y - event.clientY;
+    view.scrollLeft = held.left + held.x - event.clientX;
+    view.scrollTop = held.top + held.y - event.clientY;
   });
   window.addEventListener("pointerup", () => {
     held = null;
@@ -69,7 +73,6 @@
 
   // Folding: parents stand before their children in every list of nodes.
   const { nodes } = data;
-  const many = 40;
   const enough = 12;
   const isQuestion = (i) => nodes[i].left >= 0;
   const folded = nodes.map(() => false);
@@ -102,11 +105,12 @@
       place(i, away[i], centre[i], padding + level[i] * row);
       if (!away[i] && opened(i)) for (const child of [left, right]) connect(i, child, centre, level);
     });
-    const lowest = Math.max(...level.filter((_, i) => !away[i]));
+    const lowest = level.reduce((most, at, i) => (away[i] ? most : Math.max(most, at)), 0);
     drawing.setAttribute("viewBox", `0 0 ${span[0] + 2 * padding} ${lowest * row + boxHeight + 2 * padding}`);
   }
 
   function place(i, away, x, y) {
+    if (away && boxes[i].classList.contains("away")) return;
     for (const part of [boxes[i], ...leading[i]]) {
       part.classList.toggle("away", away);
       if (!away && part.tagName !== "path") part.setAttribute("transform", `translate(${x} ${y})`);
@@ -145,6 +149,7 @@
       folded[next] = false;
     }
     arrange();
+    drawing.classList.remove("large");
   }
 
   function turn(i, fold) {
@@ -172,7 +177,8 @@
   }
   drawing.addEventListener("click", (event) => {
     const box = event.target.closest(".node");
-    if (box) open(box);
+    if (box && !dragged) open(box);
+    dragged = false;
   });
   drawing.addEventListener("keydown", (event) => {
     const box = event.target.closest(".node");
@@ -219,7 +225,8 @@
     const left = 10 + 7 * widest(rows);
     const side = Math.max(9, Math.min(44, Math.floor((byId("map").clientWidth - left - 2) / x.labels.length)));
     const bottom = rows.length * side;
-    const drawn = element("svg", { width: left + x.labels.length * side + 2, height: bottom + 24, role: "group" });
+    const end = left + x.labels.length * side + 2;
+    const drawn = element("svg", { width: end, height: bottom + 24, role: "group" });
     const most = Math.max(...found.map((cell) => cell.share));
     for (const cell of found) {
       // The square root keeps rare states visible beside the first one.
@@ -241,10 +248,10 @@
     }
     const wide = every(7 * widest(x.labels) + 8, side);
     x.labels.forEach((label, i) => {
-      if (i % wide === 0) {
-        const place = wide > 1 ? { x: left + i * side, "text-anchor": "start" }
-          : { x: left + (i + 0.5) * side, "text-anchor": "middle" };
-        drawn.append(element("text", { ...place, y: bottom + 16 }, label));
+      if (wide === 1) {
+        drawn.append(element("text", { x: left + (i + 0.5) * side, y: bottom + 16, "text-anchor": "middle" }, label));
+      } else if (i % wide === 0 && left + i * side + 7 * label.length <= end) {
+        drawn.append(element("text", { x: left + i * side, y: bottom + 16 }, label));
       }
     });
     const high = every(13, side);
@@ -276,6 +283,6 @@
   }).observe(byId("map"));
 
   for (const tools of document.querySelectorAll(".tools")) tools.hidden = false;
-  if (nodes[0].leaves > many) foldLarge();
+  if (drawing.classList.contains("large")) foldLarge();
   if (view.clientWidth / size.width >= readable) fit(); else show(0, readable);
 })();
