@@ -20,8 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.sparse.csgraph import breadth_first_order
 
 from omdt import planning
 from omdt.errors import InputError
@@ -138,15 +136,8 @@ def deciding(mdp: MDP) -> Bools:
 
 
 def discounted_visits(mdp: MDP, action: Ints) -> Floats:
-    """[S] the occupancies of a policy; exactly 0 where it never comes, which rounding alone would not tell."""
-    P, _ = planning.markov_chain(mdp, action)
-    # One more node leads to every possible first state.
-    start = sparse.csr_array(mdp.initial[None, :])
-    graph = sparse.hstack([sparse.vstack([P, start]), sparse.csr_array((mdp.n_states + 1, 1))], format="csr")
-    reached = breadth_first_order(graph, mdp.n_states, return_predecessors=False)
-    visits = np.zeros(mdp.n_states + 1)
-    visits[reached] = np.append(planning.occupancies(mdp, action).value, 0.0)[reached]
-    return np.maximum(visits[:-1], 0.0)
+    """[S] the occupancies of a policy; exactly 0 where it never comes, and never less."""
+    return np.maximum(planning.occupancies(mdp, action).value, 0.0)
 
 
 def visit_shares(mdp: MDP, visits: Floats) -> Floats:
