@@ -654,3 +654,53 @@ def test_export_refuses_what_it_cannot_do(run, policy, tmp_path, model):
 def test_help_of_export_names_every_format(run):
     out = run("export", "--help")[1]
     assert all(re.search(rf"\b{to}\b", out) for to in EXPORTS)
+
+
+@pytest.mark.needs("jinja2")
+def test_report_writes_a_page_beside_the_solution(run, policy, tmp_path):
+    page = policy.with_suffix(".html")
+    assert run("report", policy) == (0, f"{page}\n", "")
+    text = page.read_text(encoding="utf-8")
+    assert "Proven optimal" in text
+    assert f"omdt solve frozenlake_4x4 --depth 2 --method search --discount 0.99 --seed 0 --output {policy}" in text
+    assert f"omdt report {policy}\n" in text.replace("</code>", "\n")
+    other = tmp_path / "other.html"
+    assert run("report", policy, "--output", other, "--discount", 0.99) == (0, f"{other}\n", "")
+
+
+@pytest.mark.needs("jinja2")
+def test_report_finds_the_problem_that_was_solved(run, model, tmp_path):
+    solution = tmp_path / "policy.json"
+    assert run("solve", model, "--depth", 1, "--discount", 0.8, "--output", solution)[0] == 0
+    status, out, err = run("report", solution)
+    assert (status, out) == (2, "")
+    assert f"omdt report {solution} PROBLEM" in err
+    assert run("report", solution, model)[0] == 0
+    assert f"--discount 0.8 --seed 0 --output {solution}" in solution.with_suffix(".html").read_text(encoding="utf-8")
+    assert run("solve", "frozenlake", "--set", "size=5", "--depth", 1, "--output", solution)[0] == 0
+    status, out, err = run("report", solution)
+    assert (status, out) == (2, "")
+    assert "not the problem that was solved" in err
+    assert "--set" in err
+    assert run("report", solution, "--set", "size=5")[0] == 0
+    assert "--set size=5 --depth 1" in solution.with_suffix(".html").read_text(encoding="utf-8")
+
+
+@pytest.mark.needs("jinja2")
+def test_report_refuses_what_does_not_fit(run, policy, tmp_path, model):
+    for arguments, message in (
+        ((policy, "xor"), "those of xor are"),
+        ((policy, "--discount", 0.5), "discount"),
+        ((policy, "--output", tmp_path / "no" / "page.html"), "no directory"),
+        ((tmp_path / "missing.json",), "missing.json"),
+        ((model,), str(model)),
+    ):
+        status, out, err = run("report", *arguments)
+        assert (status, out) == (2, "")
+        assert message in err
+    assert not list(tmp_path.glob("*.html"))
+    page = policy.rename(tmp_path / "policy.html")
+    status, out, err = run("report", page)
+    assert (status, out) == (2, "")
+    assert "--output" in err
+    assert omdt.load(page).problem == "frozenlake_4x4"

@@ -10,8 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NEEDS = {"onnx": ["onnx"], "omdt.report": ["jinja2", "matplotlib"]}
+"""Optional modules of the examples in which a word stands."""
 EXAMPLES = [
-    pytest.param(code, id=f"{page.name}-{i}", marks=[pytest.mark.needs("onnx")] if "onnx" in code else [])
+    pytest.param(
+        code,
+        id=f"{page.name}-{i}",
+        marks=[pytest.mark.needs(module) for word, modules in NEEDS.items() if word in code for module in modules],
+    )
     for page in PAGES
     for i, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S))
 ]
@@ -32,6 +38,7 @@ def test_example_runs(code: str, tmp_path: Path) -> None:
 
 @pytest.mark.needs("gymnasium")
 @pytest.mark.needs("sklearn")
+@pytest.mark.needs("jinja2")
 def test_commands_of_the_readme_work(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = [line.split("#")[0].split() for line in readme.splitlines() if line.startswith("    omdt ")]

@@ -510,3 +510,18 @@ def test_very_deep_trees_are_no_deeper_than_memory():
     assert tree.actions([[-1.0, 0.0], [depth + 1.0, 0.0]]).tolist() == [1, 0]
     assert len(tree.to_text().splitlines()) == tree.n_nodes
     assert tree == tree_of(nested)
+
+
+@given(trees(F=2), st.integers(0, 1000))
+def test_leaves_are_the_nodes_at_which_observations_end(tree, seed):
+    X = np.random.default_rng(seed).integers(-3, 7, (20, 2)) / 2
+    leaves = tree.leaves(X)
+    assert (tree.feature[leaves] == -1).all()
+    np.testing.assert_array_equal(tree.action[leaves], tree.actions(X))
+    for x, leaf in zip(X, leaves, strict=True):
+        node = 0
+        while tree.feature[node] != -1:
+            value, threshold = x[tree.feature[node]], tree.threshold[node]
+            yes = value == threshold if tree.equality[node] else value <= threshold
+            node = tree.left[node] if yes else tree.right[node]
+        assert node == leaf

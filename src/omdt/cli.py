@@ -317,6 +317,57 @@ def export(
         write_whole(output, lambda stream: stream.write(content))
 
 
+@app.command()
+def report(
+    solution: Annotated[
+        Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
+    ],
+    problem: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PROBLEM",
+            help="The problem that was solved; needed where the solution does not name a registered environment.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: Settings = None,
+    discount: Annotated[
+        float | None, typer.Option(metavar="GAMMA", help="By default that of the solution.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="By default SOLUTION with the ending .html.", show_default=False),
+    ] = None,
+) -> None:
+    """One HTML page on a solution: its tree, its proof, where it goes and what it loses."""
+    import shlex
+
+    from omdt.environments import registered
+    from omdt.files import check_writable
+    from omdt.report import write_report
+    from omdt.report.commands import solve_command
+    from omdt.solution import load
+
+    target = solution.with_suffix(".html") if output is None else output
+    check_writable(target)
+    if target.resolve() == solution.resolve():
+        raise InputError(f"the page would overwrite {solution}; name another file with --output")
+    solved = load(solution)
+    if problem is None and solved.problem not in registered():
+        raise InputError(
+            f"{solution} solves {solved.problem!r}, which is not a registered environment; "
+            f"name its file: omdt report {solution} PROBLEM"
+        )
+    name = solved.problem if problem is None else problem
+    mdp = _load(name, settings, solved.discount if discount is None else discount)
+    commands = [
+        solve_command(solved, problem=name, settings=settings or []) + f" --output {shlex.quote(str(solution))}",
+        shlex.join(["omdt", *sys.argv[1:]]),
+    ]
+    write_report(solved, mdp, target, commands=commands)
+    typer.echo(target)
+
+
 def _progress_line(seconds: float, value: float, bound: float) -> str:
     from omdt.solution import relative_gap
 

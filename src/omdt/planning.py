@@ -98,8 +98,7 @@ def q_values(mdp: MDP, values: Certified[Floats]) -> Certified[Floats]:
 def best_actions(q: Certified[Floats]) -> Bools:
     """[S, A] whether an action is a best one in each state; equally good ones all are."""
     best = q.value.max(axis=1, keepdims=True)
-    tie = max(TIE * float(np.abs(best).max()), 2 * q.error)
-    among_best: Bools = q.value >= best - tie
+    among_best: Bools = q.value >= best - tie(q)
     return among_best
 
 
@@ -107,6 +106,11 @@ def greedy(q: Certified[Floats]) -> Ints:
     """[S] the best action in each state; among equally good ones that of lowest index."""
     actions: Ints = np.argmax(best_actions(q), axis=1)
     return actions
+
+
+def tie(q: Certified[Floats]) -> float:
+    """The difference of Q-values up to which actions count as equally good."""
+    return max(TIE * float(np.abs(q.value.max(axis=1)).max()), 2 * q.error)
 
 
 def random_policy(mdp: MDP) -> Floats:

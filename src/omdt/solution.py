@@ -222,6 +222,16 @@ class Solution:
         negligible = 1e-12 * max(abs(self.optimal_return), abs(self.random_return))
         return (self.value - self.random_return) / span if span > negligible else 1.0
 
+    def _repr_svg_(self) -> str:
+        """The drawn tree, for notebooks."""
+        return self.tree._repr_svg_()
+
+    def _repr_html_(self) -> str:
+        """The figures and the drawn tree, for notebooks."""
+        from omdt.report.notebook import solution_html
+
+        return solution_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The solution as JSON holds it."""
         return {

@@ -148,6 +148,12 @@ class TreePolicy:
     def __repr__(self) -> str:
         return f"<TreePolicy: {self.n_decision_nodes} decision nodes, depth {self.depth}>\n{self.to_text()}"
 
+    def _repr_svg_(self) -> str:
+        """The drawn tree, for notebooks."""
+        from omdt.export.svg import to_svg
+
+        return to_svg(self)
+
     def __eq__(self, other: object) -> bool:
         """Whether both trees take the same action on every conceivable observation."""
         if not isinstance(other, TreePolicy):
@@ -183,11 +189,16 @@ class TreePolicy:
 
     def actions(self, observations: ArrayLike) -> Ints:
         """[n] the action for each of n observations [n, F]."""
+        actions: Ints = self.action[self.leaves(observations)]
+        return actions
+
+    def leaves(self, observations: ArrayLike) -> Ints:
+        """[n] the node at which each of n observations [n, F] ends."""
         X = np.asarray(observations, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != len(self.feature_names):
             names = ", ".join(self.feature_names)
             raise InputError(f"observations must have shape [n, {len(self.feature_names)}] ({names}), not {X.shape}")
-        return self._actions_from(0, X)
+        return self._leaves_from(0, X)
 
     def predict(
         self,
@@ -251,14 +262,18 @@ class TreePolicy:
 
     def _actions_from(self, node: int, X: Floats) -> Ints:
         """[n] the actions of the subtree below a node."""
+        actions: Ints = self.action[self._leaves_from(node, X)]
+        return actions
+
+    def _leaves_from(self, node: int, X: Floats) -> Ints:
+        """[n] the leaves of the subtree below a node."""
         at = np.full(len(X), node)
         moving = np.arange(len(X)) if self.feature[node] != LEAF else np.arange(0)
         while len(moving):
             nodes = at[moving]
             at[moving] = np.where(self._goes_right(nodes, X[moving]), self.right[nodes], self.left[nodes])
             moving = moving[self.feature[at[moving]] != LEAF]
-        actions: Ints = self.action[at]
-        return actions
+        return at
 
     def _pruned_once(self, X: Floats) -> Self:
         grown = Nodes()
@@ -397,7 +412,7 @@ def _midway(tree: TreePolicy, X: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Range:
+class Range:
     """The values one feature can still take on a path: lower < x ≤ upper, x = only if given, x not excluded."""
 
     lower: float = -np.inf
@@ -406,11 +421,13 @@ class _Range:
     excluded: frozenset[float] = frozenset()
 
     def possible(self) -> bool:
+        """Whether any value is left."""
         if self.only is not None:
             return self.lower < self.only <= self.upper and self.only not in self.excluded
         return self.lower < self.upper
 
-    def narrowed(self, threshold: float, equality: bool, right: bool) -> "_Range":
+    def narrowed(self, threshold: float, equality: bool, right: bool) -> "Range":
+        """The values that go right, or left, at a question about the feature."""
         if equality and right:
             return replace(self, excluded=self.excluded | {threshold})
         if equality:
@@ -423,7 +440,7 @@ class _Range:
 
 def _same_behaviour(first: TreePolicy, second: TreePolicy) -> bool:
     """Walk both trees at once along every path that some observation takes."""
-    stack: list[tuple[int, int, dict[int, _Range]]] = [(0, 0, {})]
+    stack: list[tuple[int, int, dict[int, Range]]] = [(0, 0, {})]
     while stack:
         i, j, ranges = stack.pop()
         in_first = first.feature[i] != LEAF
@@ -434,7 +451,7 @@ def _same_behaviour(first: TreePolicy, second: TreePolicy) -> bool:
         tree, node = (first, i) if in_first else (second, j)
         feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
         for right in (False, True):
-            now = ranges.get(feature, _Range()).narrowed(threshold, bool(tree.equality[node]), right)
+            now = ranges.get(feature, Range()).narrowed(threshold, bool(tree.equality[node]), right)
             if now.possible():
                 child = int((tree.right if right else tree.left)[node])
                 step = (child, j) if in_first else (i, child)

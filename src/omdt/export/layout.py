@@ -17,7 +17,8 @@ from omdt.tree import LEAF, TreePolicy, printable
 GAP = 18.0
 """Least distance between neighbouring boxes."""
 BOX_HEIGHT = 32.0
-ROW_HEIGHT = 84.0
+ROW_GAP = 52.0
+"""Distance between the boxes of one row and those of the next."""
 PADDING = 12.0
 """Distance of a text from the sides of its box, and of the drawing from its border."""
 LONGEST_TEXT = 40
@@ -33,6 +34,7 @@ class Layout:
         x: [N] centre of each box.
         level: [N] row of each box, the root's being 0.
         box_width: [N] width of each box.
+        box_height: height of every box.
         width: width of the whole.
         height: height of the whole.
     """
@@ -41,16 +43,17 @@ class Layout:
     x: Floats
     level: Ints
     box_width: Floats
+    box_height: float
     width: float
     height: float
 
     def top(self, node: int) -> float:
         """Upper end of a box, downwards from the top of the drawing."""
-        return PADDING + float(self.level[node]) * ROW_HEIGHT
+        return PADDING + float(self.level[node]) * (self.box_height + ROW_GAP)
 
     def curve(self, parent: int, child: int) -> list[tuple[float, float]]:
         """The four points of the Bézier curve from the bottom of one box to the top of another."""
-        start, end = self.top(parent) + BOX_HEIGHT, self.top(child)
+        start, end = self.top(parent) + self.box_height, self.top(child)
         bend = (start + end) / 2
         x0, x1 = float(self.x[parent]), float(self.x[child])
         return [(x0, start), (x0, bend), (x1, bend), (x1, end)]
@@ -58,8 +61,13 @@ class Layout:
 
 def laid_out(tree: TreePolicy, measure: Callable[[str], float]) -> Layout:
     """Place the nodes of a tree whose texts have the measured widths."""
-    texts = [_text(tree, i) for i in range(tree.n_nodes)]
+    texts = [shortened(full_text(tree, i)) for i in range(tree.n_nodes)]
     box_width = np.array([measure(text) + 2 * PADDING for text in texts])
+    return placed(tree, texts, box_width, BOX_HEIGHT)
+
+
+def placed(tree: TreePolicy, texts: list[str], box_width: Floats, box_height: float) -> Layout:
+    """Place the nodes of a tree whose boxes have the given sizes."""
     level = np.zeros(tree.n_nodes, dtype=np.int64)
     for i in np.flatnonzero(tree.feature != LEAF):
         level[[tree.left[i], tree.right[i]]] = level[i] + 1
@@ -70,8 +78,9 @@ def laid_out(tree: TreePolicy, measure: Callable[[str], float]) -> Layout:
         x=x,
         level=level,
         box_width=box_width,
+        box_height=box_height,
         width=float((x + box_width / 2).max()) + PADDING,
-        height=float(level.max()) * ROW_HEIGHT + BOX_HEIGHT + 2 * PADDING,
+        height=float(level.max()) * (box_height + ROW_GAP) + box_height + 2 * PADDING,
     )
 
 
@@ -82,9 +91,8 @@ def full_text(tree: TreePolicy, node: int) -> str:
     return tree.question(node)
 
 
-def _text(tree: TreePolicy, node: int) -> str:
-    """The same, with the middle of a long text left out; its end holds the number of a question."""
-    text = full_text(tree, node)
+def shortened(text: str) -> str:
+    """The text of a box with the middle left out where it is long; its end holds the number of a question."""
     half = LONGEST_TEXT // 2
     return text if len(text) <= LONGEST_TEXT else f"{text[:half]}…{text[-half:]}"
 

@@ -20,7 +20,7 @@ MOST_PIXELS = 2**15
 
 def to_png(tree: TreePolicy) -> bytes:
     """The drawn tree on white as a PNG."""
-    layout = _layout(tree)
+    layout = tree_layout(tree)
     pixels = max(layout.width, layout.height) * RESOLUTION / 72
     if pixels > MOST_PIXELS:
         raise InputError(f"a PNG of this tree would have a side of {pixels:,.0f} pixels; export it to svg or pdf")
@@ -29,10 +29,11 @@ def to_png(tree: TreePolicy) -> bytes:
 
 def to_pdf(tree: TreePolicy) -> bytes:
     """The drawn tree as a PDF."""
-    return _saved(tree, _layout(tree), format="pdf", metadata={"CreationDate": None})
+    return _saved(tree, tree_layout(tree), format="pdf", metadata={"CreationDate": None})
 
 
-def _layout(tree: TreePolicy) -> Layout:
+def tree_layout(tree: TreePolicy) -> Layout:
+    """Where the nodes of a drawn tree stand, in units of 1/72 inch."""
     require("matplotlib", "plots", "a picture of a tree")
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
@@ -46,20 +47,27 @@ def _saved(tree: TreePolicy, layout: Layout, **options: Any) -> bytes:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(layout.width / 72, layout.height / 72))
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, layout.width), ylim=(layout.height, 0))
-    axes.set_axis_off()
-    for i in range(tree.n_nodes):
-        _draw_box(axes, tree, layout, i)
-        if tree.feature[i] != LEAF:
-            _draw_edge(axes, layout, i, int(tree.left[i]), "yes ", "right")
-            _draw_edge(axes, layout, i, int(tree.right[i]), " no", "left")
+    draw_tree(figure.add_axes((0, 0, 1, 1)), tree, layout)
     stream = io.BytesIO()
     with _missing_glyphs_drawn_as_boxes():
         figure.savefig(stream, **options)
     return stream.getvalue()
 
 
-def _draw_box(axes: Any, tree: TreePolicy, layout: Layout, i: int) -> None:
+def draw_tree(axes: Any, tree: TreePolicy, layout: Layout) -> None:
+    """Draw a tree that fills the given axes, its texts as small as that makes them."""
+    axes.set(xlim=(0, layout.width), ylim=(layout.height, 0), aspect="equal")
+    axes.set_axis_off()
+    room = axes.get_window_extent().transformed(axes.figure.dpi_scale_trans.inverted())
+    scale = 72 * min(room.width / layout.width, room.height / layout.height)
+    for i in range(tree.n_nodes):
+        _draw_box(axes, tree, layout, i, scale)
+        if tree.feature[i] != LEAF:
+            _draw_edge(axes, layout, i, int(tree.left[i]), "yes ", "right", scale)
+            _draw_edge(axes, layout, i, int(tree.right[i]), " no", "left", scale)
+
+
+def _draw_box(axes: Any, tree: TreePolicy, layout: Layout, i: int, scale: float) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     leaf = tree.feature[i] == LEAF
@@ -71,18 +79,19 @@ def _draw_box(axes: Any, tree: TreePolicy, layout: Layout, i: int) -> None:
         boxstyle=f"round,pad=0,rounding_size={BOX_HEIGHT / 2 if leaf else 4}",
         facecolor=colour(int(tree.action[i])) if leaf else PAPER,
         edgecolor=LINE,
+        linewidth=scale,
     )
     axes.add_patch(box)
-    _write(axes, x, y + BOX_HEIGHT / 2, layout.texts[i], color=INK, fontsize=FONT_SIZE, ha="center")
+    _write(axes, x, y + BOX_HEIGHT / 2, layout.texts[i], color=INK, fontsize=FONT_SIZE * scale, ha="center")
 
 
-def _draw_edge(axes: Any, layout: Layout, parent: int, child: int, answer: str, side: str) -> None:
+def _draw_edge(axes: Any, layout: Layout, parent: int, child: int, answer: str, side: str, scale: float) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     curve = Path(layout.curve(parent, child), [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-    axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=LINE, linewidth=1.2))
-    _write(axes, layout.x[child], layout.top(child) - 12, answer, color=LINE, fontsize=10, ha=side)
+    axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=LINE, linewidth=1.2 * scale))
+    _write(axes, layout.x[child], layout.top(child) - 12, answer, color=LINE, fontsize=10 * scale, ha=side)
 
 
 def _write(axes: Any, x: float, y: float, text: str, **style: Any) -> None:

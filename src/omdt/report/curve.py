@@ -1,0 +1,126 @@
+"""The anytime curve as an SVG: value and bound over the seconds of a run."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from omdt.report.words import number
+from omdt.solution import Solution, TracePoint
+
+HEIGHT = 260.0
+LEFT, RIGHT, TOP, BOTTOM = 74.0, 14.0, 12.0, 44.0
+MOST_TICKS = 5
+DEEPEST = 4.0
+"""How far below the last value the axis reaches, in distances from there to the optimum."""
+LONG_RUN = 100.0
+"""A run this many times longer than its first report has a logarithmic time axis."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where numbers from `low` to `high` stand between two ends of an axis."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool = False
+
+    def __call__(self, value: float) -> float:
+        """The place of a number; those outside are moved to the nearer end."""
+        low, high, value = (math.log(x) if self.logarithmic else x for x in (self.low, self.high, self._inside(value)))
+        return self.start + (self.end - self.start) * ((value - low) / (high - low))
+
+    def _inside(self, value: float) -> float:
+        return min(max(value, self.low), self.high)
+
+    def ticks(self) -> list[float]:
+        """A few round numbers on the axis."""
+        if self.logarithmic:
+            exponents = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
+            return [10.0**exponent for exponent in exponents]
+        step = 10.0 ** math.floor(math.log10((self.high - self.low) / MOST_TICKS))
+        step *= next(factor for factor in (1, 2, 5, 10) if (self.high - self.low) / (factor * step) <= MOST_TICKS)
+        first = math.ceil(self.low / step - 1e-9)
+        return [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def anytime_curve(solution: Solution, width: float) -> str:
+    """Value and bound as steps, the room between them shaded; the optimum is a dashed line.
+
+    Bounds above the return of the optimal policy say no more than that return, and are drawn there. Values of early
+    trees that would press the rest together are drawn at the lower edge.
+    """
+    trace = _drawable(solution)
+    time = _time_scale([point[0] for point in trace], LEFT, width - RIGHT)
+    returns = _return_scale(solution, [point[1] for point in trace], HEIGHT - BOTTOM, TOP)
+    value = _steps(time, returns, [(point[0], point[1]) for point in trace])
+    bound = _steps(time, returns, [(point[0], point[2]) for point in trace])
+    y = f"{returns(solution.optimal_return):.1f}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {HEIGHT:g}" role="img" font-size="12"'
+        f' aria-label="value and bound over time" style="max-width:{width:g}px">',
+        *(_vertical_tick(time(tick), f"{tick:.6g}") for tick in time.ticks()),
+        *(_horizontal_tick(returns(tick), number(tick, 10), width) for tick in returns.ticks()),
+        f'<text x="{(LEFT + width - RIGHT) / 2:g}" y="{HEIGHT - 6:g}" text-anchor="middle">seconds</text>',
+        f'<path class="room" d="M{_path(bound)}L{_path(value[::-1])}Z"/>',
+        f'<path class="optimum" d="M{LEFT:g} {y}H{width - RIGHT:g}"/>',
+        f'<path class="bound" d="M{_path(bound)}"/>',
+        f'<path class="value" d="M{_path(value)}"/>',
+        "</svg>",
+    ]
+    return "\n".join(parts)
+
+
+def _drawable(solution: Solution) -> list[TracePoint]:
+    """The trace in order of time, no bound above the optimum, from its first moment to the end of the run."""
+    trace = sorted((max(point[0], 0.0), point[1], min(point[2], solution.optimal_return)) for point in solution.trace)
+    end = max(solution.seconds, trace[-1][0] if trace else 0.0)
+    return [*trace, (end, solution.value, min(solution.bound, solution.optimal_return))]
+
+
+def _time_scale(seconds: Sequence[float], start: float, end: float) -> Scale:
+    last = max(seconds[-1], 1e-3)
+    first = max(seconds[0], 1e-3)
+    if last / first >= LONG_RUN:
+        return Scale(first, last, start, end, logarithmic=True)
+    return Scale(0.0, last, start, end)
+
+
+def _return_scale(solution: Solution, values: Sequence[float], start: float, end: float) -> Scale:
+    high, low = solution.optimal_return, min(values)
+    if high > solution.value:
+        low = max(low, solution.value - DEEPEST * (high - solution.value))
+    # A narrower scale would need longer numbers than there is room for.
+    margin = max(0.06 * (high - low), 1e-6 * abs(high), 1e-9)
+    return Scale(low - margin, high + margin, start, end)
+
+
+def _steps(time: Scale, returns: Scale, points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The corners of a line that keeps each height until the next point."""
+    corners: list[tuple[float, float]] = []
+    for seconds, value in points:
+        x, y = time(seconds), returns(value)
+        if corners:
+            corners.append((x, corners[-1][1]))
+        corners.append((x, y))
+    return corners
+
+
+def _path(corners: Sequence[tuple[float, float]]) -> str:
+    return "L".join(f"{x:.1f} {y:.1f}" for x, y in corners)
+
+
+def _vertical_tick(x: float, label: str) -> str:
+    return (
+        f'<path class="grid" d="M{x:.1f} {TOP:g}V{HEIGHT - BOTTOM:g}"/>'
+        f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16:g}" text-anchor="middle">{escape(label)}</text>'
+    )
+
+
+def _horizontal_tick(y: float, label: str, width: float) -> str:
+    return (
+        f'<path class="grid" d="M{LEFT:g} {y:.1f}H{width - RIGHT:g}"/>'
+        f'<text x="{LEFT - 6:g}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
+    )

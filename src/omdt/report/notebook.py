@@ -1,0 +1,27 @@
+"""What a notebook shows of a solution: its figures and its tree, without any extra."""
+
+from html import escape
+
+from omdt.export.svg import to_svg
+from omdt.report.words import number, verdict
+from omdt.solution import Solution
+from omdt.tree import printable
+
+
+def solution_html(solution: Solution) -> str:
+    """The verdict, the figures and the drawn tree of a solution."""
+    found = verdict(solution)
+    figures = {
+        "value": solution.value,
+        "bound": solution.bound,
+        "optimal": solution.optimal_return,
+        "random": solution.random_return,
+        "normalised": solution.normalized_return,
+    }
+    heads = "".join(f"<th>{name}</th>" for name in figures)
+    cells = "".join(f"<td>{number(value, 9)}</td>" for value in figures.values())
+    return (
+        f"<p><b>{escape(printable(solution.problem))}</b>: {found.headline.lower()}. {escape(found.sentence)}</p>\n"
+        f"<table><thead><tr>{heads}</tr></thead><tbody><tr>{cells}</tr></tbody></table>\n"
+        f'<div style="overflow:auto;max-height:40em">\n{to_svg(solution.tree)}</div>\n'
+    )

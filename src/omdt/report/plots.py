@@ -1,0 +1,111 @@
+"""Figures for papers and notebooks, drawn with matplotlib (needs the extra `plots`)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omdt.errors import InputError, require
+from omdt.export.pictures import draw_tree, tree_layout
+from omdt.mdp import MDP, Floats
+from omdt.report.analysis import deciding, discounted_visits, visit_shares
+from omdt.report.grid import axis
+from omdt.solution import Solution
+from omdt.tree import TreePolicy, printable
+
+MOST_TICKS = 13
+"""Steps of an axis that are named."""
+
+
+def plot_tree(tree: TreePolicy, *, ax: Any = None) -> Any:
+    """Draw a tree and return the Axes.
+
+    Args:
+        tree: the policy.
+        ax: where to draw; by default a new figure of the tree's size.
+    """
+    layout = tree_layout(tree)
+    if ax is None:
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(figsize=(layout.width / 72, layout.height / 72))
+        ax = figure.add_axes((0, 0, 1, 1))
+    draw_tree(ax, tree, layout)
+    return ax
+
+
+def plot_trace(solution: Solution, *, ax: Any = None) -> Any:
+    """Draw how value and bound of a run moved over its seconds, and return the Axes.
+
+    Args:
+        solution: the run; bounds above the return of the optimal policy are drawn there, because they say no more.
+        ax: where to draw; by default a new figure.
+    """
+    ax = _axes(ax)
+    optimum = solution.optimal_return
+    points = [*solution.trace, (solution.seconds, solution.value, solution.bound)]
+    seconds, values, bounds = np.array(sorted(points)).T
+    bounds = np.minimum(bounds, optimum)
+    ax.fill_between(seconds, values, bounds, step="post", alpha=0.15, color="C0", linewidth=0)
+    ax.step(seconds, bounds, where="post", color="C1", label="bound")
+    ax.step(seconds, values, where="post", color="C0", label="value")
+    ax.axhline(optimum, color="grey", linestyle="--", linewidth=1, label="optimal policy")
+    ax.set(xlabel="seconds", ylabel="discounted return")
+    ax.legend()
+    return ax
+
+
+def plot_grid(
+    mdp: MDP, tree: TreePolicy, x: str, y: str, *, observations: ArrayLike | None = None, ax: Any = None
+) -> Any:
+    """Draw how the tree's discounted visits spread over two features, and return the Axes.
+
+    Visits are shares of those to states that are not terminal. The second feature grows downwards, as in a table or
+    on the map of a grid world.
+
+    Args:
+        mdp: the problem.
+        tree: the policy.
+        x: name of the feature across.
+        y: name of the feature downwards.
+        observations: [S, F'] what the tree reads in each state; by default the features of the MDP.
+        ax: where to draw; by default a new figure.
+    """
+    X = mdp.features if observations is None else np.asarray(observations, dtype=np.float64)
+    visits = discounted_visits(mdp, tree.actions(X))
+    shown = deciding(mdp)
+    across, down = (axis(X[shown, _column(tree, name)]) for name in (x, y))
+    cells = np.zeros((len(down.labels), len(across.labels)))
+    np.add.at(cells, (down.step, across.step), visit_shares(mdp, visits)[shown])
+    ax = _axes(ax)
+    # The square root keeps rare states visible beside the first one.
+    image = ax.imshow(100 * cells, cmap="Blues", norm=_square_root(100 * cells))
+    ax.figure.colorbar(image, ax=ax, label="% of discounted visits")
+    ax.set_xlabel(printable(x), parse_math=False)
+    ax.set_ylabel(printable(y), parse_math=False)
+    for ticks, labels, angle in ((ax.set_xticks, across.labels, 90), (ax.set_yticks, down.labels, 0)):
+        places = np.arange(0, len(labels), 1 + len(labels) // MOST_TICKS)
+        crowded = sum(len(labels[i]) for i in places) > 3 * MOST_TICKS
+        ticks(places, [labels[i] for i in places], rotation=angle if crowded else 0)
+    return ax
+
+
+def _square_root(cells: Floats) -> Any:
+    from matplotlib.colors import PowerNorm
+
+    return PowerNorm(0.5, vmin=0, vmax=max(float(cells.max()), np.finfo(float).tiny))
+
+
+def _column(tree: TreePolicy, name: str) -> int:
+    if name not in tree.feature_names:
+        raise InputError(f"there is no feature {name!r}; there are {', '.join(map(repr, tree.feature_names))}")
+    return tree.feature_names.index(name)
+
+
+def _axes(ax: Any) -> Any:
+    require("matplotlib", "plots", "a figure")
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(layout="constrained")[1]

@@ -1,0 +1,126 @@
+"""Numbers, states, questions and proofs in plain words, for people who have not read the mathematics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from omdt.mdp import Floats
+from omdt.solution import Solution, Stop
+from omdt.tree import LEAF, Range, TreePolicy, printable
+
+MOST_FEATURES = 8
+"""With more features than these a state is described by those that are not 0."""
+
+STOPPED = {
+    Stop.COMPLETE: "The search space is exhausted.",
+    Stop.TIME: "The run ended at its time limit; more time may raise the value or lower the bound.",
+    Stop.MEMORY: "The run ended for lack of memory.",
+    Stop.INTERRUPTED: "The run was interrupted; more time may raise the value or lower the bound.",
+    Stop.HEURISTIC: "The method does not look for a proof.",
+}
+
+
+def number(value: float, digits: int = 6) -> str:
+    """A number with some significant digits and a proper minus sign."""
+    text = f"{value:.{digits}g}"
+    return text.replace("-", "−", 1) if text.startswith("-") else text
+
+
+def percent(share: float) -> str:
+    """A share or a gap with three significant digits."""
+    if 0 < share < 1e-5:
+        return "< 0.001 %"
+    return f"{100 * share:,.0f} %" if 10 <= share < 1000 else f"{100 * share:.3g} %"
+
+
+def states(names: Sequence[str], observations: Floats, *, marks: bool) -> list[str]:
+    """What is observed in each of some states [n, F], as in `X = 2, Y = 0`.
+
+    With many features those that are 0 are left out, and where all of them are only `marks`, 0 or 1, a name alone says
+    that it is 1.
+    """
+    few = len(names) <= MOST_FEATURES
+    shown = [printable(name) for name in names]
+
+    def described(observation: Floats) -> str:
+        seen = [(name, x) for name, x in zip(shown, observation, strict=True) if few or x != 0]
+        return ", ".join(f"{name} = {x:.6g}" if few or not marks else name for name, x in seen) or "every feature is 0"
+
+    return [described(observation) for observation in observations]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is proven, in a headline and a sentence."""
+
+    headline: str
+    sentence: str
+
+
+def size_limit(solution: Solution) -> str:
+    """The trees that the bound speaks of."""
+    limits = []
+    if solution.max_depth is not None:
+        limits.append(f"depth at most {solution.max_depth}")
+    if solution.max_leaf_nodes is not None:
+        limits.append(f"at most {solution.max_leaf_nodes} leaves")
+    return f"tree of {' and '.join(limits)}" if limits else "tree of any size"
+
+
+def verdict(solution: Solution) -> Verdict:
+    """Whether the tree is proven optimal and what else that says."""
+    trees = size_limit(solution)
+    if solution.gap == 0:
+        return Verdict("Proven optimal", f"No {trees} returns more than this one.")
+    short = number(solution.bound - solution.value)
+    room = f"No {trees} returns more than {number(solution.bound)}, which is {short} ({percent(solution.gap)})"
+    if solution.proven:
+        asked = percent(solution.requested_gap)
+        return Verdict("Proven optimal within the gap", f"{room} above this one; a gap of {asked} was asked for.")
+    return Verdict("Not proven", f"{room} above this one. {STOPPED[solution.stop]}")
+
+
+def conditions(tree: TreePolicy, observations: Floats) -> list[list[str]]:
+    """[N] what must hold of an observation for it to pass each node, one phrase a feature.
+
+    Args:
+        tree: the tree.
+        observations: [n, F] all that can occur.
+    """
+    least, most = observations.min(axis=0), observations.max(axis=0)
+    return [
+        [
+            f"{printable(tree.feature_names[j])} is {phrase(values, tree.integer[j], least[j], most[j])}"
+            for j, values in known.items()
+        ]
+        for known in _paths(tree)
+    ]
+
+
+def _paths(tree: TreePolicy) -> list[dict[int, Range]]:
+    """[N] what is known of each feature at each node."""
+    known: list[dict[int, Range]] = [{} for _ in range(tree.n_nodes)]
+    for i in np.flatnonzero(tree.feature != LEAF):
+        j, threshold, equality = int(tree.feature[i]), float(tree.threshold[i]), bool(tree.equality[i])
+        before = known[i].get(j, Range())
+        known[tree.left[i]] = known[i] | {j: before.narrowed(threshold, equality, False)}
+        known[tree.right[i]] = known[i] | {j: before.narrowed(threshold, equality, True)}
+    return known
+
+
+def phrase(values: Range, integer: bool, least: float, most: float) -> str:
+    """The values of a feature that is never below `least` or above `most`, as in `at least 2 and at most 4`."""
+    if values.only is not None:
+        return f"{values.only:.6g}" if values.possible() else "impossible"
+    above, below = bool(np.isfinite(values.lower)), bool(np.isfinite(values.upper))
+    if integer:
+        first = np.floor(values.lower) + 1 if above else least
+        last = np.floor(values.upper) if below else most
+        if first == last and not values.excluded:
+            return f"{first:.0f}"
+        lower, upper = f"at least {first:.0f}", f"at most {last:.0f}"
+    else:
+        lower, upper = f"more than {values.lower:.6g}", f"at most {values.upper:.6g}"
+    excluded = " or ".join(f"{value:.6g}" for value in sorted(values.excluded))
+    return " and ".join([*([lower] * above), *([upper] * below), *([f"not {excluded}"] if excluded else [])])
