@@ -152,22 +152,27 @@ class Explorer:
         )
         self.optimal = optimal.value
         self.nothing = np.full(mdp.n_states, -1)
-        self.losses = self._losses(self.optimal, self.nothing)
+        self.losses = self._losses(self.optimal, np.ones(mdp.rewards.shape, dtype=np.bool_))
         self.basis: Basis | None = None
         self._returns: dict[bytes, Certified[float]] = {}
 
     def explore(self, case: Case, incumbent: Incumbent, nodes: int, watch: Watch) -> Findings:
         """Look at up to so many nodes below a partial tree, best first."""
         if self.basis is None or self.basis.tables.budget != incumbent.budget:
-            self.basis = Basis(self.nothing, self.losses, self._tables(self.losses, incumbent.budget, watch))
+            losses = self.losses.within(incumbent.budget)
+            self.basis = Basis(self.nothing, losses, self._tables(losses, incumbent.budget, watch))
         self.basis.tables.watch = watch
         return Exploration(self, self.basis, incumbent, watch).run(case, nodes)
 
-    def basis_of(self, actions: Ints, target: float, watch: Watch) -> Basis | None:
-        """The basis of fixed leaves; None when no tree with these leaves returns more than the target."""
-        policy = np.where(actions >= 0, actions, self.losses.policy)
-        cost = self.losses.cheapest(actions, 1.0, 1.0, policy)[3]
-        losses = self._losses(self.optimal - cost, actions)
+    def basis_of(self, actions: Ints, general: Losses, target: float, watch: Watch) -> Basis | None:
+        """The basis of fixed leaves, given the losses relative to no leaves.
+
+        None when no tree with these leaves returns more than the target.
+        """
+        policy = np.where(actions >= 0, actions, general.policy)
+        cost = general.cheapest(actions, 1.0, 1.0, policy)[3]
+        fixed = actions[:, None] == np.arange(self.mdp.n_actions)
+        losses = self._losses(self.optimal - cost, np.where(actions[:, None] >= 0, fixed, np.isfinite(general.delta)))
         budget = budget_of(losses.optimum, target)
         return None if budget <= 0 else Basis(actions, losses, self._tables(losses, budget, watch))
 
@@ -180,10 +185,10 @@ class Explorer:
             self._returns[key] = planning.expected_return(self.mdp, planning.policy_values(self.mdp, policy))
         return self._returns[key]
 
-    def _losses(self, values: Floats, actions: Ints) -> Losses:
+    def _losses(self, values: Floats, allowed: Bools) -> Losses:
         if self.order is None:
-            return DenseLosses(self.mdp, values, actions)
-        return AcyclicLosses(self.mdp, values, actions, self.order)
+            return DenseLosses(self.mdp, values, allowed)
+        return AcyclicLosses(self.mdp, values, allowed, self.order)
 
     def _tables(self, losses: Losses, budget: float, watch: Watch) -> Tables:
         max_entries = max(MIN_ENTRIES, self.max_bytes // 4 // (BYTES_A_REGION + self.mdp.n_states // 4))
@@ -351,7 +356,7 @@ class Exploration:
 
     def _explore_around(self, bound: float, partial: Partial, actions: Ints) -> None:
         """Explore a partial tree with its own leaves as basis."""
-        basis = self.explorer.basis_of(actions, self.target, self.watch)
+        basis = self.explorer.basis_of(actions, self.basis.losses, self.target, self.watch)
         if basis is None:
             self.closed = max(self.closed, self.target)
             return

@@ -23,17 +23,22 @@ p0·V − e / (1 − γ), whatever V is.
 """
 
 from abc import ABC, abstractmethod
+from copy import copy
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from omdt import planning
-from omdt.mdp import EPSILON, MDP, Floats, Ints
+from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 
 ACCURACY = 0.01
 """The search for λ ends when it can add no more than this part of the budget and of the loss."""
 
 MAX_MULTIPLIERS = 12
+DELTA = 3
+"""The place of δ in the arrays of a kernel."""
+
 MAX_ITERATIONS = 60
 
 
@@ -42,20 +47,21 @@ class Losses(ABC):
 
     Attributes:
         optimum: p0·U, rounded up.
-        delta: [S, A] δ, rounded down.
+        delta: [S, A] δ, rounded down; infinite where an action is not allowed.
         expected: [S, A] δ weighted with the visits of the optimal policy.
     """
 
     expected: Floats
+    arrays: tuple[Any, ...]
 
-    def __init__(self, mdp: MDP, U: Floats, fixed: Ints) -> None:
+    def __init__(self, mdp: MDP, U: Floats, allowed: Bools) -> None:
         P = mdp.transitions
         shape = mdp.rewards.shape
         delta = U[:, None] - mdp.rewards - mdp.discount * (P @ U).reshape(shape)
         size = np.abs(U)[:, None] + np.abs(mdp.rewards) + mdp.discount * (P @ np.abs(U)).reshape(shape)
         longest = int(np.diff(P.indptr).max())
         delta -= (longest + 8) * EPSILON * size
-        delta[(fixed[:, None] >= 0) & (fixed[:, None] != np.arange(mdp.n_actions))] = np.inf
+        delta[~allowed] = np.inf
         self.shrink = 1 - (longest + 8) * EPSILON
         self.contraction = 1 - mdp.discount * (1 + planning.row_excess(P))
         lack = max(0.0, -float(delta.min())) / self.contraction
@@ -85,6 +91,9 @@ class Losses(ABC):
             budget: β.
             enough: a bound as high as this is high enough.
         """
+        states = np.flatnonzero(forced >= 0)
+        if np.isinf(self.delta[states, forced[states]]).any():
+            return np.inf
         policy = np.where(forced >= 0, forced, self.policy)
         bound, loss, total, _ = self.cheapest(forced, 1.0, 1.0, policy)
         if bound > budget:
@@ -112,12 +121,27 @@ class Losses(ABC):
                 highest = within[0] + multiplier * (within[1] - budget)
         return best
 
+    def within(self, budget: float) -> "Losses":
+        """The same without the actions that no policy within the budget takes."""
+        restricted = copy(self)
+        restricted.delta = self.delta.copy()
+        forced = np.full(len(self.policy), -1)
+        for s, a in zip(*np.nonzero(np.isfinite(self.delta)), strict=True):
+            if a != self.policy[s]:
+                forced[s] = a
+                policy = np.where(forced >= 0, forced, self.policy)
+                if self.cheapest(forced, 1.0, 1.0, policy)[0] > budget:
+                    restricted.delta[s, a] = np.inf
+                forced[s] = -1
+        restricted.arrays = (*self.arrays[:DELTA], restricted.delta, *self.arrays[DELTA + 1 :])
+        return restricted
+
 
 class DenseLosses(Losses):
     """Policy iteration around the optimal policy."""
 
-    def __init__(self, mdp: MDP, U: Floats, fixed: Ints) -> None:
-        super().__init__(mdp, U, fixed)
+    def __init__(self, mdp: MDP, U: Floats, allowed: Bools) -> None:
+        super().__init__(mdp, U, allowed)
         P = mdp.discount * mdp.transitions.toarray()
         rows = np.arange(mdp.n_states) * mdp.n_actions + self.policy
         inverse = np.linalg.inv(np.eye(mdp.n_states) - P[rows])
@@ -135,8 +159,8 @@ class DenseLosses(Losses):
 class AcyclicLosses(Losses):
     """One backward pass over the states."""
 
-    def __init__(self, mdp: MDP, U: Floats, fixed: Ints, order: Ints) -> None:
-        super().__init__(mdp, U, fixed)
+    def __init__(self, mdp: MDP, U: Floats, allowed: Bools, order: Ints) -> None:
+        super().__init__(mdp, U, allowed)
         self.expected = planning.occupancies(mdp, self.policy).value[:, None] * np.minimum(self.delta, 1e300)
         # A value is rounded at every one of the steps it is made of.
         self.arrays = (*self.model, order, self.shrink**mdp.n_states)
