@@ -317,7 +317,7 @@ def export(
         write_whole(output, lambda stream: stream.write(content))
 
 
-@app.command()
+@app.command(rich_help_panel=TREES)
 def report(
     solution: Annotated[
         Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)

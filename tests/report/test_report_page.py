@@ -63,7 +63,7 @@ class Parsed(HTMLParser):
 @pytest.fixture(scope="module")
 def lake():
     mdp = environment("frozenlake_4x4")
-    return omdt.solve(mdp, max_depth=2), mdp
+    return omdt.solve(mdp, max_depth=2, gap=0), mdp
 
 
 def test_the_page_tells_what_it_promises(lake):
@@ -72,7 +72,7 @@ def test_the_page_tells_what_it_promises(lake):
     assert "Proven optimal. No tree of depth at most 2 returns more than this one." in page.words
     for value in (solution.value, solution.optimal_return, solution.random_return):
         assert f"{value:.9g}" in page.words
-    assert "omdt solve frozenlake_4x4 --depth 2 --method search --discount 0.99 --seed 0" in page.words
+    assert "omdt solve frozenlake_4x4 --depth 2 --method search --discount 0.99 --gap 0 --seed 0" in page.words
     found = analyse(solution, mdp)
     for s in np.flatnonzero(found.cost > 0):
         x, y = mdp.features[s]

@@ -108,14 +108,14 @@ def test_numbers_and_shares():
 
 @pytest.fixture(scope="module")
 def solution():
-    return omdt.solve(environment("frozenlake_4x4"), max_depth=2)
+    return omdt.solve(environment("frozenlake_4x4"), max_depth=2, gap=0)
 
 
 def test_a_verdict_says_proven_only_of_what_is(solution):
     proven = words.verdict(solution)
     assert solution.gap == 0
     assert proven == words.Verdict("Proven optimal", "No tree of depth at most 2 returns more than this one.")
-    within = words.verdict(replace(solution, bound=solution.value * (1 + 5e-5), max_leaf_nodes=3))
+    within = words.verdict(replace(solution, bound=solution.value * (1 + 5e-5), requested_gap=1e-4, max_leaf_nodes=3))
     assert within.headline == "Proven optimal within the gap"
     assert "depth at most 2 and at most 3 leaves" in within.sentence
     for stop, text in words.STOPPED.items():

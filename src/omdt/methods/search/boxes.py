@@ -11,6 +11,7 @@ such boxes: on a grid with two features and k = 3 at most four a state.
 
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -83,6 +84,13 @@ class Regions:
             self._boxes_of[region.number, k] = self._find_boxes(region, k)
         return self._boxes_of[region.number, k]
 
+    def count_boxes(self, region: Region, k: int) -> int:
+        """At most how many boxes there are, found without looking for them."""
+        if (region.number, k) in self._boxes_of:
+            return len(self._boxes_of[region.number, k])
+        _, patterns = self._patterns(region)
+        return sum(comb(conditions, min(k, conditions)) for conditions in patterns.sum(axis=1).tolist())
+
     def number_of(self, states: Ints) -> int:
         """The number of the box of these states."""
         key = _key(states, len(self.sides))
@@ -92,19 +100,22 @@ class Regions:
         return self._box_numbers[key]
 
     def _find_boxes(self, region: Region, k: int) -> Ints:
-        questions = self.questions(region)
-        if k == 0 or len(questions) == 0:
+        if k == 0 or len(self.questions(region)) == 0:
             return np.array([self.number_of(region.states)])
-        right = self.sides[np.ix_(region.states, questions)]
-        answers = np.hstack([~right, right]).astype(np.float64)
-        tight = _tight(answers)
+        answers, patterns = self._patterns(region)
         found: dict[int, None] = {}
-        for pattern in np.unique(tight, axis=0):
+        for pattern in patterns:
             conditions = np.flatnonzero(pattern)
             for chosen in combinations(conditions.tolist(), min(k, len(conditions))):
                 inside = np.logical_and.reduce(answers[:, list(chosen)] > 0, axis=1)
                 found[self.number_of(region.states[inside])] = None
         return np.fromiter(found, dtype=np.int64)
+
+    def _patterns(self, region: Region) -> tuple[Floats, Bools]:
+        """[n, C] 1 where one of the C answers holds, and all combinations of answers that are tight in some state."""
+        right = self.sides[np.ix_(region.states, self.questions(region))]
+        answers = np.hstack([~right, right]).astype(np.float64)
+        return answers, np.unique(_tight(answers), axis=0)
 
 
 def _tight(answers: Floats) -> Bools:

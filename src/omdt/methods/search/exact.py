@@ -31,10 +31,16 @@ from omdt.planning import Certified
 from omdt.solution import Watch
 
 BLIND = 3
-"""After so many ancestors for which the option bound did not help it is no longer computed."""
+"""After so many ancestors of which losses could tell something and options could not, options are let alone."""
+
+TELL = 0.05
+"""Losses tell something when they are more than this part of the budget."""
 
 HELP = 0.01
-"""The option bound helps when it takes this part of the way to the target."""
+"""A bound helps when it takes this part of the way to the target."""
+
+MAX_BOXES = 50_000
+"""Boxes of one partial tree; with more the option bound is not worth its time."""
 
 MAX_PRICE = 1e10
 """Floating-point operations for the inverses of the boxes of one partial tree, some seconds' worth."""
@@ -60,7 +66,7 @@ class Partial:
         tree: nested, with None at open places.
         vector: [S] a vector above the value of every completion.
         choice: the way to the open place to branch on; None until the tree is bounded by itself.
-        blind: how many ancestors in a row the option bound did not help.
+        blind: of how many ancestors in a row losses could tell something and options could not.
         by_options: whether the option bound is part of its bound.
     """
 
@@ -281,7 +287,8 @@ class Exploration:
             place = choice if partial.tree is None else None
             self._push(min(bound, of_parent), Partial(partial.tree, vector, place, blind, by_options=True))
             return
-        bound = min(of_parent, self._loss_bound(actions, opens, spare))
+        by_losses = self._loss_bound(actions, opens, spare)
+        bound = min(of_parent, by_losses)
         if bound > self.target and self.completions == 0:
             self._try_completion(partial.tree, opens, spare)
         if bound > self.target and self._deserves_basis(actions, opens, spare):
@@ -290,7 +297,8 @@ class Exploration:
         vector, blind, choice = partial.vector, partial.blind, None
         if bound > self.target and blind < BLIND:
             by_options, vector, choice = self._option_bound(partial, actions, opens, spare)
-            blind = 0 if self._helps(bound, by_options) else blind + 1
+            losses_tell = self.basis.losses.optimum - by_losses > TELL * self.tables.budget
+            blind = 0 if self._helps(bound, by_options) else blind + losses_tell
             bound = min(bound, by_options)
         if bound <= self.target:
             self.closed = max(self.closed, bound)
@@ -305,8 +313,8 @@ class Exploration:
             return False
         return partial.tree is None or max(o.depth for o in opens) > 1
 
-    def _helps(self, bound: float, by_options: float) -> bool:
-        return bound - by_options > HELP * (bound - self.target)
+    def _helps(self, before: float, after: float) -> bool:
+        return before - after > HELP * (before - self.target)
 
     def _option_bound(
         self, partial: Partial, actions: Ints, opens: list[Open], spare: int
@@ -316,6 +324,8 @@ class Exploration:
         To first order the cheapest leaf or stump in a region costs min Σ_s x(s) (V(s) − Q(s, a)), with V the vector and
         x the visits of the agent with options.
         """
+        if sum(self.regions.count_boxes(o.region, min(o.depth, spare)) for o in opens) > MAX_BOXES:
+            return np.inf, partial.vector, None
         # In this order, and not in that of their numbers, which depends on what was looked at before.
         active = np.concatenate([self.regions.boxes_of(o.region, min(o.depth, spare)) for o in opens])
         if self.explorer.options.price(active) > MAX_PRICE:

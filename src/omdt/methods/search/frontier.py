@@ -10,6 +10,7 @@ import heapq
 import itertools
 import os
 import signal
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, replace
@@ -69,7 +70,7 @@ def _start_worker(problem: Problem) -> None:
     _explorers[problem.name] = problem.explorer()
 
 
-def explore(problem: Problem | str, case: Case, incumbent: Incumbent, nodes: int, seconds: float) -> Findings:
+def explore(problem: Problem | str, case: Case, incumbent: Incumbent, nodes: int, deadline: float) -> Findings:
     """Explore one case in any process; what that knows of the problem from other cases is used again.
 
     Args:
@@ -77,15 +78,16 @@ def explore(problem: Problem | str, case: Case, incumbent: Incumbent, nodes: int
         case: what to explore.
         incumbent: what is known.
         nodes: how many partial trees to look at.
-        seconds: time to spend.
+        deadline: when to stop, as `time.time` has it: a case may wait for others before its turn comes.
     """
+    watch = Watch(max(0.0, deadline - time.time()))
     if isinstance(problem, str):
-        return _explorers[problem].explore(case, incumbent, nodes, Watch(seconds))
+        return _explorers[problem].explore(case, incumbent, nodes, watch)
     with threadpool_limits(1):
         if problem.name not in _explorers:
             _explorers.clear()
             _explorers[problem.name] = problem.explorer()
-        return _explorers[problem.name].explore(case, incumbent, nodes, Watch(seconds))
+        return _explorers[problem.name].explore(case, incumbent, nodes, watch)
 
 
 class Workers:
@@ -192,9 +194,9 @@ class Frontier:
         self, executor: Executor, cases: list[Case], incumbent: Incumbent, nodes: int
     ) -> list[Future[Findings]]:
         """Hand out cases; none when the executor takes no more."""
-        seconds = self.watch.remaining
+        deadline = time.time() + self.watch.remaining
         try:
-            return [executor.submit(explore, self.workers.known, case, incumbent, nodes, seconds) for case in cases]
+            return [executor.submit(explore, self.workers.known, case, incumbent, nodes, deadline) for case in cases]
         except BrokenExecutor:
             self.workers.replace()
             return []
