@@ -123,9 +123,9 @@ class Workers:
         self.stop()
 
     def stop(self) -> None:
-        """End the processes without waiting for them."""
+        """End the processes, whatever they are doing."""
         if self._pool is not None:
-            self._pool.shutdown(wait=False, kill_workers=True)
+            self._pool.shutdown(wait=True, kill_workers=True)
             self._pool = None
 
 
