@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omdt
-from omdt import InputError, planning
+from omdt import InputError, InputWarning, planning
 from strategies import environment, refusal
 
 needs_gymnasium = pytest.mark.needs("gymnasium")
@@ -190,3 +190,14 @@ def test_a_name_is_enough():
 def test_what_gymnasium_cannot_make_is_refused(name, parameters):
     with pytest.raises(InputError, match="Gymnasium cannot make"):
         omdt.read(f"gym:{name}", discount=0.9, **parameters)
+
+
+@needs_gymnasium
+def test_a_version_that_gymnasium_replaced_gives_the_newest() -> None:
+    newest_id = newest("Taxi")
+    if newest_id == "Taxi-v3":
+        assert omdt.read("gym:Taxi-v3", discount=0.9).n_actions == 6
+        return
+    with pytest.warns(InputWarning, match=f"no Taxi-v3; {newest_id} is used"):
+        replaced = omdt.read("gym:Taxi-v3", discount=0.9)
+    assert optimal(replaced) == optimal(omdt.read(f"gym:{newest_id}", discount=0.9))

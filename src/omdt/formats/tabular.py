@@ -10,11 +10,12 @@ looks like the state in which some episode ends, so that it offers no new questi
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omdt.errors import InputError, require
+from omdt.errors import InputError, InputWarning, require
 from omdt.formats.choices import Choices
 from omdt.formats.text import discount_or_default
 from omdt.mdp import MDP, Floats
@@ -72,11 +73,26 @@ def from_gymnasium(
     )
 
 
+def _current(env_id: str) -> str:
+    """The newest version of an environment where the one that is asked for is out of date."""
+    from gymnasium.envs.registration import find_highest_version, get_env_id, parse_env_id, registry
+
+    namespace, name, version = parse_env_id(env_id)
+    newest = find_highest_version(namespace, name)
+    if env_id in registry or version is None or newest is None or version >= newest:
+        return env_id
+    current: str = get_env_id(namespace, name, newest)
+    message = f"this release of Gymnasium has no {env_id}; {current} is used instead"
+    warn(message, InputWarning, stacklevel=3)
+    return current
+
+
 def make_gymnasium(env_id: str, *, discount: float | None = None, **parameters: Any) -> MDP:
     """The MDP of a registered Gymnasium environment.
 
     Args:
-        env_id: its name, such as CliffWalking-v1.
+        env_id: its name, such as CliffWalking-v1; a version that Gymnasium has replaced gives the newest, with a
+            warning.
         discount: environments have none; 0.99 is assumed, with a warning.
         parameters: what `gymnasium.make` passes on to the environment.
     """
@@ -84,7 +100,7 @@ def make_gymnasium(env_id: str, *, discount: float | None = None, **parameters: 
     import gymnasium
 
     try:
-        env = gymnasium.make(env_id, **parameters)
+        env = gymnasium.make(_current(env_id), **parameters)
     except Exception as error:
         # Parameters reach the environment's own code, which may raise anything about them.
         raise InputError(f"Gymnasium cannot make {env_id!r}: {type(error).__name__}: {error}") from None
