@@ -23,7 +23,7 @@ from omdt import planning
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.methods.search.boxes import Region, Regions
 from omdt.methods.search.evaluation import DENSE_STATES, look_ahead, topological_order
-from omdt.methods.search.local import Nested, Size, count_leaves, replaced, sibling_action
+from omdt.methods.search.local import Nested, Size, count_leaves, replaced, sibling_action, side_sums
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses
 from omdt.methods.search.options import AcyclicOptions, DenseOptions, OptionBound
 from omdt.methods.search.tables import OutOfTimeError, Tables
@@ -212,9 +212,9 @@ class Exploration:
     def __init__(self, explorer: Explorer, basis: Basis, incumbent: Incumbent, watch: Watch) -> None:
         self.explorer, self.basis, self.watch = explorer, basis, watch
         self.mdp, self.regions, self.size, self.tables = explorer.mdp, explorer.regions, explorer.size, basis.tables
-        self.incumbent, self.target = incumbent, incumbent.target
-        self.best, self.value = None, incumbent.value
-        self.closed, self.nodes, self.completions = -np.inf, 0, 0
+        self.target, self.value = incumbent.target, incumbent.value
+        self.best, self.completed = None, False
+        self.closed, self.nodes = -np.inf, 0
         self.counter = itertools.count()
         self.heap: list[tuple[float, int, Partial]] = []
 
@@ -266,7 +266,7 @@ class Exploration:
             tree = replaced(tree, o.path, subtree)
             spare -= count_leaves(subtree) - 1
         self._meet(tree, self._walk(tree)[0])
-        self.completions += 1
+        self.completed = True
 
     def _meet(self, tree: Nested, policy: Ints) -> float:
         """Evaluate a complete tree; an upper bound on its return."""
@@ -289,7 +289,7 @@ class Exploration:
             return
         by_losses = self._loss_bound(actions, opens, spare)
         bound = min(of_parent, by_losses)
-        if bound > self.target and self.completions == 0:
+        if bound > self.target and not self.completed:
             self._try_completion(partial.tree, opens, spare)
         if bound > self.target and self._deserves_basis(actions, opens, spare):
             self._explore_around(bound, partial, actions)
@@ -385,8 +385,8 @@ class Exploration:
         total = inside.sum(axis=0)
         if o.depth == 0:
             return float(total.max())
-        right = self.regions.weights[o.region.states].T @ inside
-        return float((right.max(axis=1) + (total - right).max(axis=1)).max(initial=total.max()))
+        left, right = side_sums(self.regions.weights[o.region.states], inside)
+        return float((right.max(axis=1) + left.max(axis=1)).max(initial=total.max()))
 
     def _branch(self, bound: float, partial: Partial) -> None:
         """Replace a partial tree by those in which one more region is decided."""

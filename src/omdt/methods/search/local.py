@@ -265,9 +265,7 @@ class LocalSearch:
 
     def _stumps(self, gains: Floats, states: Ints) -> tuple[Floats, Ints, Ints]:
         """[K] first-order gain of the best stump on each question, with its two actions."""
-        g = gains[states]
-        right = self.weights_of_side[states].T @ g
-        left = g.sum(axis=0) - right
+        left, right = side_sums(self.weights_of_side[states], gains[states])
         scores = left.max(axis=1) + right.max(axis=1)
         return scores, left.argmax(axis=1), right.argmax(axis=1)
 
@@ -283,14 +281,14 @@ class LocalSearch:
         best, best_score = None, -np.inf
         for k in np.argsort(-scores, kind="stable")[: 2 * EXACT_PER_NODE]:
             right = self.sides[states, k]
-            score = sum(self.stump_score(gains, part) for part in (states[right], states[~right]))
+            score = sum(self._stump_score(gains, part) for part in (states[right], states[~right]))
             if score > best_score:
                 best, best_score = int(k), score
         assert best is not None
         right = self.sides[states, best]
         # Leaves are shared out by how much each side has to gain from a split.
         worth = [
-            self.stump_score(gains, part) - gains[part].sum(axis=0).max() for part in (states[~right], states[right])
+            self._stump_score(gains, part) - gains[part].sum(axis=0).max() for part in (states[~right], states[right])
         ]
         left_leaves, right_leaves = _shared_leaves(leaves, depth, worth)
         return (
@@ -299,7 +297,7 @@ class LocalSearch:
             self._fitted(gains, states[right], depth - 1, right_leaves),
         )
 
-    def stump_score(self, gains: Floats, states: Ints) -> float:
+    def _stump_score(self, gains: Floats, states: Ints) -> float:
         """First-order gain of the best stump."""
         if len(states) == 0:
             return 0.0
@@ -328,6 +326,17 @@ class LocalSearch:
         gains = np.zeros_like(self.engine.advantages)
         gains[place.states] = weights[:, None] * self._gains()[place.states]
         return self._fitted(gains, place.states, place.depth, place.leaves)
+
+
+def side_sums(right: Floats, gains: Floats) -> tuple[Floats, Floats]:
+    """[K, A] sums over the states on the left and on the right of each of K questions.
+
+    Args:
+        right: [n, K] 1 where a state is on the right of a question.
+        gains: [n, A] what is summed.
+    """
+    sums: Floats = right.T @ gains
+    return gains.sum(axis=0) - sums, sums
 
 
 def replaced(tree: Nested, path: tuple[bool, ...], subtree: Nested) -> Nested:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from omdt.methods.search.boxes import Region, Regions
-from omdt.methods.search.local import Nested, replaced, sibling_action
+from omdt.methods.search.local import Nested, replaced, sibling_action, side_sums
 from omdt.methods.search.losses import Losses
 from omdt.solution import Watch
 
@@ -204,9 +204,8 @@ class Tables:
     def _ordered_questions(self, region: Region) -> list[int]:
         """The questions that divide a region, the most promising first."""
         questions = self.regions.questions(region)
-        expected = self.losses.expected[region.states]
-        right = self.regions.weights[np.ix_(region.states, questions)].T @ expected
-        left = expected.sum(axis=0) - right
+        weights = self.regions.weights[np.ix_(region.states, questions)]
+        left, right = side_sums(weights, self.losses.expected[region.states])
         order = np.argsort(left.min(axis=1) + right.min(axis=1), kind="stable")
         return [int(k) for k in questions[order]]
 
