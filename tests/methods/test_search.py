@@ -4,7 +4,7 @@ import signal
 import sys
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import permutations, product
 from multiprocessing import get_context
 from typing import Any
 
@@ -16,8 +16,8 @@ from brute_force import returns, tree_policies
 from omdt import cli, planning
 from omdt.errors import InputError
 from omdt.mdp import MDP
-from omdt.methods.search import evaluation, exact, frontier, method, tables
-from omdt.methods.search.boxes import Regions
+from omdt.methods.search import evaluation, exact, frontier, method, symmetry, tables
+from omdt.methods.search.boxes import Regions, decisive
 from omdt.methods.search.local import LocalSearch, local_search, to_policy
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses
 from omdt.solution import Limits, Solution, Stop, Watch
@@ -55,6 +55,25 @@ def random_mdp(rng: np.random.Generator) -> MDP:
     return MDP.from_dense(P, rewards * scale, p0, X, discount=float(rng.choice([0.3, 0.9, 0.99, 0.9999])))
 
 
+def symmetric_mdp(rng: np.random.Generator) -> MDP:
+    """States are bits, and action i treats bit i as action j treats bit j; in a last state nothing matters."""
+    n = int(rng.integers(2, 4))
+    bits = np.array(list(product((0, 1), repeat=n)))
+    number = {tuple(row): s for s, row in enumerate(bits.tolist())}
+    S = len(bits) + 1
+    P, rewards, p0 = np.zeros((S, n, S)), np.zeros((S, n)), np.zeros(S)
+    some_P, some_rewards, some_p0 = rng.dirichlet(np.full(S, 0.3), (S, n)), rng.normal(size=(S, n)), rng.random(S)
+    for order in permutations(range(n)):
+        states = np.array([*(number[tuple(row)] for row in bits[:, order].tolist()), S - 1])
+        actions = np.argsort(order)
+        P += some_P[np.ix_(states, actions, states)]
+        rewards += some_rewards[np.ix_(states, actions)]
+        p0 += some_p0[states]
+    P[-1], rewards[-1] = np.eye(S)[-1], rng.normal()
+    X = np.vstack([bits, rng.integers(0, 2, n)])
+    return MDP.from_dense(P / P.sum(axis=2, keepdims=True), rewards, p0 / p0.sum(), X, discount=0.9)
+
+
 def random_splits(mdp: MDP, rng: np.random.Generator) -> Splits:
     categorical = [mdp.feature_names[0]] if rng.random() < 0.3 else []
     if rng.random() < 0.3:
@@ -88,7 +107,7 @@ class Task:
 
     @classmethod
     def random(cls, rng: np.random.Generator) -> "Task":
-        mdp = random_mdp(rng)
+        mdp = symmetric_mdp(rng) if rng.random() < 0.15 else random_mdp(rng)
         return cls(mdp, random_splits(mdp, rng), *random_limits(rng), float(rng.choice([1e-6, 1e-4, 0.1])))
 
     def solve(self, **settings: Any) -> Solution:
@@ -173,6 +192,52 @@ def test_threads_find_the_same(name: str, depth: int, monkeypatch: pytest.Monkey
     alone, together = (omdt.solve(mdp, max_depth=depth, threads=threads) for threads in (1, 2))
     assert alone.proven
     assert same_in_any_run(together) == same_in_any_run(alone)
+
+
+def test_symmetries_are_found_and_leave_returns_as_they_are() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        mdp = symmetric_mdp(rng)
+        sides = Splits.of(mdp).sides()
+        found = symmetry.find(mdp, sides, decisive(mdp))
+        assert len(found) == {2: 1, 3: 5}[mdp.n_actions]
+        assert found.error < 1e-12
+        policy = rng.integers(mdp.n_actions, size=mdp.n_states)
+        value = planning.expected_return(mdp, planning.policy_values(mdp, policy)).value
+        for states, actions, questions in zip(found.states, found.actions, found.questions, strict=True):
+            turned = np.empty_like(policy)
+            turned[states] = actions[policy]
+            assert planning.expected_return(mdp, planning.policy_values(mdp, turned)).value == pytest.approx(value)
+            for k, other in enumerate(questions):
+                one, two = sides[: mdp.n_states - 1, k], sides[states[: mdp.n_states - 1], other]
+                assert np.array_equal(one, two) or np.array_equal(one, ~two)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "different"),
+    [
+        ("system_administrator_tree", 7, 3),
+        ("tictactoe_vs_random", 7, 10),
+        ("tiger_vs_antelope", 7, 5),
+        ("frozenlake_8x8", 0, 14),
+        ("xor", 0, 398),
+    ],
+)
+def test_symmetries_of_the_environments(name: str, count: int, different: int) -> None:
+    mdp = omdt.make(name)
+    sides = Splits.of(mdp).sides()
+    found = symmetry.find(mdp, sides, decisive(mdp))
+    assert len(found) == count
+    assert len({min([k, *found.questions[:, k]]) for k in range(sides.shape[1])}) == different
+
+
+def test_almost_symmetric_is_not_symmetric() -> None:
+    mdp = symmetric_mdp(np.random.default_rng(0))
+    rewards = mdp.rewards.copy()
+    rewards[1, 0] += 1e-6
+    sides = Splits.of(mdp).sides()
+    assert len(symmetry.find(mdp, sides, decisive(mdp))) > 0
+    assert len(symmetry.find(replace(mdp, rewards=rewards), sides, decisive(mdp))) == 0
 
 
 @pytest.mark.parametrize("acyclic", [False, True])

@@ -12,10 +12,11 @@ such boxes: on a grid with two features and k = 3 at most four a state.
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 
-from omdt.mdp import Bools, Floats, Ints
+from omdt.mdp import MDP, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,17 +32,27 @@ class Region:
     number: int
 
 
+def decisive(mdp: MDP) -> Bools:
+    """[S] whether it matters what is done in a state."""
+    rows = mdp.transitions
+    matters = np.any(mdp.rewards != mdp.rewards[:, :1], axis=1)
+    for a in range(1, mdp.n_actions):
+        difference = rows[a :: mdp.n_actions] - rows[:: mdp.n_actions]
+        matters |= np.asarray(abs(difference).sum(axis=1) > 0).ravel()
+    return np.asarray(matters, dtype=np.bool_)
+
+
 class Regions:
     """Regions, their useful questions and their boxes, each computed once.
 
     Attributes:
         sides: [S, K] answers to all questions.
         weights: the same as numbers, because sums over states are matrix products.
-        everything: the region of all states.
+        everything: the region of all states, or of those that were given.
         boxes: the states of every box, by its number.
     """
 
-    def __init__(self, sides: Bools) -> None:
+    def __init__(self, sides: Bools, states: Ints | None = None) -> None:
         self.sides = sides
         self.weights: Floats = sides.astype(np.float64)
         self.boxes: list[Ints] = []
@@ -50,7 +61,7 @@ class Regions:
         self._splits: dict[tuple[int, int], tuple[Region, Region]] = {}
         self._questions: dict[int, Ints] = {}
         self._boxes_of: dict[tuple[int, int], Ints] = {}
-        self.everything = self.region(np.arange(len(sides)))
+        self.everything = self.region(np.arange(len(sides)) if states is None else states)
 
     def region(self, states: Ints) -> Region:
         """The region of sorted states."""
@@ -70,13 +81,25 @@ class Regions:
     def questions(self, region: Region) -> Ints:
         """The questions that divide the region, one for each way of dividing it."""
         if region.number not in self._questions:
-            inside = self.sides[region.states]
-            normal = inside ^ inside[0]
-            divides = np.flatnonzero(normal.any(axis=0))
-            packed = np.packbits(normal[:, divides], axis=0)
+            divides, packed = self._divisions(region)
             _, first = np.unique(packed, axis=1, return_index=True)
             self._questions[region.number] = divides[np.sort(first)]
         return self._questions[region.number]
+
+    def same(self, region: Region) -> Ints:
+        """[K] for every question the one of `questions` that divides the region alike, −1 if none does."""
+        divides, packed = self._divisions(region)
+        _, first, inverse = np.unique(packed, axis=1, return_index=True, return_inverse=True)
+        same = np.full(self.sides.shape[1], -1)
+        same[divides] = divides[first][inverse.ravel()]
+        return same
+
+    def _divisions(self, region: Region) -> tuple[Ints, Any]:
+        """The questions that divide a region, and how they do, packed, one column each."""
+        inside = self.sides[region.states]
+        normal = inside ^ inside[0]
+        divides = np.flatnonzero(normal.any(axis=0))
+        return divides, np.packbits(normal[:, divides], axis=0)
 
     def boxes_of(self, region: Region, k: int) -> Ints:
         """The numbers of the boxes of a region with at most k further questions."""

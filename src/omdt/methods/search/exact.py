@@ -21,11 +21,12 @@ import numpy as np
 
 from omdt import planning
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
-from omdt.methods.search.boxes import Region, Regions
+from omdt.methods.search.boxes import Region, Regions, decisive
 from omdt.methods.search.evaluation import DENSE_STATES, look_ahead, topological_order
 from omdt.methods.search.local import Nested, Size, count_leaves, replaced, sibling_action, side_sums
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses
 from omdt.methods.search.options import AcyclicOptions, DenseOptions, OptionBound
+from omdt.methods.search.symmetry import Symmetries
 from omdt.methods.search.tables import OutOfTimeError, Tables
 from omdt.planning import Certified
 from omdt.solution import Watch
@@ -147,9 +148,14 @@ def can_search(mdp: MDP) -> bool:
 class Explorer:
     """Explores cases; what it learns about regions is kept from one case to the next, but never shows in a result."""
 
-    def __init__(self, mdp: MDP, sides: Bools, size: Size, optimal: Certified[Floats], max_bytes: int) -> None:
-        self.mdp, self.size, self.max_bytes = mdp, size, max_bytes
-        self.regions = Regions(sides)
+    def __init__(
+        self, mdp: MDP, sides: Bools, size: Size, optimal: Certified[Floats], symmetries: Symmetries, max_bytes: int
+    ) -> None:
+        self.mdp, self.size, self.symmetries, self.max_bytes = mdp, size, symmetries, max_bytes
+        # Where it does not matter what is done, any action will do, and no question need tell states apart.
+        matters = decisive(mdp)
+        self.regions = Regions(sides, np.flatnonzero(matters) if matters.any() else None)
+        self.nothing = np.where(matters, -1, 0) if matters.any() else np.full(mdp.n_states, -1)
         self.order = topological_order(mdp)
         self.options: OptionBound = (
             DenseOptions(mdp, self.regions, max_bytes // 2)
@@ -157,7 +163,6 @@ class Explorer:
             else AcyclicOptions(mdp, self.regions, self.order)
         )
         self.optimal = optimal.value
-        self.nothing = np.full(mdp.n_states, -1)
         self.losses = self._losses(self.optimal, np.ones(mdp.rewards.shape, dtype=np.bool_))
         self.basis: Basis | None = None
         self._returns: dict[bytes, Certified[float]] = {}
@@ -241,8 +246,8 @@ class Exploration:
             heapq.heappush(self.heap, (-bound, next(self.counter), partial))
 
     def _walk(self, tree: Nested) -> tuple[Ints, list[Open], int]:
-        """[S] the actions of fixed leaves, −1 elsewhere; the open regions; how many leaves may be added."""
-        actions = np.full(self.mdp.n_states, -1)
+        """[S] the actions of fixed leaves, −1 in open regions; the open regions; how many leaves may be added."""
+        actions = self.explorer.nothing.copy()
         opens: list[Open] = []
         leaves = 0
         stack: list[tuple[Nested, tuple[bool, ...], Region]] = [(tree, (), self.regions.everything)]
@@ -309,7 +314,7 @@ class Exploration:
 
     def _prefers_options(self, partial: Partial, actions: Ints, opens: list[Open]) -> bool:
         """Whether a partial tree is bounded by options alone, for now."""
-        if partial.by_options or partial.blind > 0 or np.any(actions >= 0):
+        if partial.by_options or partial.blind > 0 or np.any(actions != self.explorer.nothing):
             return False
         return partial.tree is None or max(o.depth for o in opens) > 1
 
@@ -360,7 +365,11 @@ class Exploration:
 
     def _deserves_basis(self, actions: Ints, opens: list[Open], spare: int) -> bool:
         """Whether a single region is open, more may grow there than pays without, and the leaves are new."""
-        if len(opens) > 1 or np.array_equal(actions, self.basis.actions) or np.any(self.basis.actions >= 0):
+        if (
+            len(opens) > 1
+            or self.basis.actions is not self.explorer.nothing
+            or np.array_equal(actions, self.basis.actions)
+        ):
             return False
         return min(opens[0].depth, spare) > (0 if self.mdp.n_states <= CHEAP_STATES else 1)
 
@@ -394,8 +403,9 @@ class Exploration:
         chosen = next(o for o in opens if o.path == partial.choice)
         # Two sibling leaves that act alike are one leaf, which was looked at before they were split.
         useless = sibling_action(partial.tree, chosen.path)
+        alike = self._symmetries_of(actions, opens)
         for action in range(self.mdp.n_actions):
-            if action == useless:
+            if action == useless or np.any(self.explorer.symmetries.actions[alike, action] < action):
                 continue
             tree = replaced(partial.tree, chosen.path, action)
             if len(opens) > 1:
@@ -405,9 +415,24 @@ class Exploration:
                 self._complete(bound, tree, actions)
         if min(chosen.depth, spare) == 0:
             return
-        for k in self.regions.questions(chosen.region):
+        for k in self._different(chosen.region, alike):
             tree = replaced(partial.tree, chosen.path, (int(k), None, None))
             self._push(bound, Partial(tree, partial.vector, blind=partial.blind))
+
+    def _symmetries_of(self, actions: Ints, opens: list[Open]) -> Ints:
+        """The symmetries that turn a partial tree into itself."""
+        labels = actions.copy()
+        for i, o in enumerate(opens):
+            labels[o.region.states] = -1 - i
+        return self.explorer.symmetries.fixing(labels, actions)
+
+    def _different(self, region: Region, alike: Ints) -> Ints:
+        """The questions that divide a region, one of those that symmetries turn into one another."""
+        questions = self.regions.questions(region)
+        if len(alike) == 0:
+            return questions
+        turned = self.regions.same(region)[self.explorer.symmetries.questions[np.ix_(alike, questions)]]
+        return questions[np.all(turned >= questions, axis=0)]
 
     def _complete(self, bound: float, tree: Nested, policy: Ints) -> None:
         """Close a tree with nothing open; what is not known of its return counts for the bound."""

@@ -21,8 +21,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from omdt.mdp import MDP, Bools, Floats
+from omdt.methods.search.boxes import decisive
 from omdt.methods.search.exact import Case, Explorer, Findings, Incumbent, Partial, budget_of
 from omdt.methods.search.local import LocalSearch, Size
+from omdt.methods.search.symmetry import Symmetries, find, nothing
 from omdt.planning import Certified
 from omdt.solution import Limits, Watch
 
@@ -51,11 +53,12 @@ class Problem:
     sides: Bools
     size: Size
     optimal: Certified[Floats]
+    symmetries: Symmetries
     max_bytes: int
 
     def explorer(self) -> Explorer:
         """A new explorer."""
-        return Explorer(self.mdp, self.sides, self.size, self.optimal, self.max_bytes)
+        return Explorer(self.mdp, self.sides, self.size, self.optimal, self.symmetries, self.max_bytes)
 
 
 _names = itertools.count()
@@ -136,6 +139,8 @@ class Frontier:
         rounds: how many there were.
         closed: the highest bound of all that was closed.
         budget: the one that tables are made for.
+        slack: what a tree may return more than the trees that symmetries turn it into.
+        unrestricted: a bound on every policy.
     """
 
     def __init__(
@@ -145,13 +150,15 @@ class Frontier:
         name = f"{os.getpid()}-{next(_names)}"
         # This process and every worker have tables of their own, and the frontier takes as much.
         max_bytes = limits.memory_limit * 2**20 // (limits.threads + 2)
-        self.problem = Problem(name, mdp, local.sides, local.size, local.optimal, max_bytes)
+        symmetries, self.slack = self._symmetries(mdp)
+        self.problem = Problem(name, mdp, local.sides, local.size, local.optimal, symmetries, max_bytes)
         self.workers = Workers(self.problem, limits.threads, executor, watch)
         self.max_vectors = max_bytes // (8 * mdp.n_states)
         self.explorer = self.problem.explorer()
         self.rounds, self.closed, self.budget = 0, -np.inf, np.inf
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, Partial]] = []
+        self.unrestricted = local.bound
         self._push((local.bound, Partial(None, local.optimal.upper)))
 
     @property
@@ -163,7 +170,7 @@ class Frontier:
     def bound(self) -> float:
         """No tree within the limits returns more."""
         top = -self._heap[0][0] if self._heap else -np.inf
-        return max(top, self.closed, self.local.value)
+        return max(min(max(top, self.closed) + self.slack, self.unrestricted), self.local.value)
 
     def round(self, meanwhile: Callable[[], None]) -> None:
         """Explore the best cases, all with the same incumbent.
@@ -225,6 +232,17 @@ class Frontier:
 
     def _push(self, case: Case) -> None:
         heapq.heappush(self._heap, (-case[0], next(self._counter), case[1]))
+
+    def _symmetries(self, mdp: MDP) -> tuple[Symmetries, float]:
+        """The symmetries of the problem, and what a tree may lose when they turn it into one that is looked at."""
+        sides = self.local.sides
+        symmetries = find(mdp, sides, decisive(mdp))
+        # Every decision of a tree may be turned into the first of those that are alike, in so many steps at most.
+        steps = 2 * self.local.size.leaves * (mdp.n_actions + sides.shape[1])
+        slack = symmetries.error * steps
+        if slack > 1e-4 * self.limits.gap * abs(self.local.value):
+            return nothing(mdp, sides.shape[1]), 0.0
+        return symmetries, slack
 
     def _target(self) -> float:
         """Partial trees bounded by this need not be looked at."""
