@@ -41,6 +41,9 @@ DELTA = 3
 
 MAX_ITERATIONS = 60
 
+SPARSE = 0.1
+"""Below this density a sparse product of matrices is faster than a dense one."""
+
 
 class Losses(ABC):
     """Bounds losses from below.
@@ -73,7 +76,9 @@ class Losses(ABC):
         self.model = (P.indptr, P.indices, mdp.discount * P.data, self.delta, self.policy, mdp.initial)
 
     @abstractmethod
-    def cheapest(self, forced: Ints, inside: float, outside: float, policy: Ints) -> tuple[float, float, float, Floats]:
+    def cheapest(
+        self, forced: Ints, inside: float, outside: float, policy: Ints, memory: Floats | None = None
+    ) -> tuple[float, float, float, Floats]:
         """A lower bound on the cost of the cheapest policy, and that policy's loss inside F and as a whole.
 
         Args:
@@ -81,6 +86,7 @@ class Losses(ABC):
             inside: cost of one unit of loss inside F.
             outside: cost of one unit of loss elsewhere.
             policy: [S] where to start; it becomes the cheapest policy.
+            memory: from `remember`, for several calls that start from one another's policy.
         """
 
     def inside(self, forced: Ints, budget: float, enough: float) -> float:
@@ -94,8 +100,8 @@ class Losses(ABC):
         states = np.flatnonzero(forced >= 0)
         if np.isinf(self.delta[states, forced[states]]).any():
             return np.inf
-        policy = np.where(forced >= 0, forced, self.policy)
-        bound, loss, total, _ = self.cheapest(forced, 1.0, 1.0, policy)
+        policy, memory = np.where(forced >= 0, forced, self.policy), self.remember()
+        bound, loss, total, _ = self.cheapest(forced, 1.0, 1.0, policy, memory)
         if bound > budget:
             return np.inf
         if loss <= ACCURACY * budget:
@@ -107,7 +113,7 @@ class Losses(ABC):
         for _ in range(MAX_MULTIPLIERS):
             if best >= enough or highest - best <= ACCURACY * (budget + best):
                 break
-            bound, loss, total, _ = self.cheapest(forced, 1.0 + multiplier, multiplier, policy)
+            bound, loss, total, _ = self.cheapest(forced, 1.0 + multiplier, multiplier, policy, memory)
             allowance = multiplier * budget
             best = max(best, bound - allowance - 4 * EPSILON * (bound + allowance))
             if total <= budget:
@@ -120,6 +126,10 @@ class Losses(ABC):
                 multiplier = (within[0] - beyond[0]) / (beyond[1] - within[1])
                 highest = within[0] + multiplier * (within[1] - budget)
         return best
+
+    def remember(self) -> Floats:
+        """[S + 1, 2] room for what is known of a policy: its losses per visit, and in the last row whether there are any."""
+        return np.zeros((len(self.policy) + 1, 2))
 
     def within(self, budget: float) -> "Losses":
         """The same without the actions that no policy within the budget takes."""
@@ -142,17 +152,21 @@ class DenseLosses(Losses):
 
     def __init__(self, mdp: MDP, U: Floats, allowed: Bools) -> None:
         super().__init__(mdp, U, allowed)
-        P = mdp.discount * mdp.transitions.toarray()
+        P = mdp.discount * mdp.transitions
         rows = np.arange(mdp.n_states) * mdp.n_actions + self.policy
-        inverse = np.linalg.inv(np.eye(mdp.n_states) - P[rows])
+        inverse = np.linalg.inv(np.eye(mdp.n_states) - P[rows].toarray())
         visits = mdp.initial @ inverse
         self.expected = visits[:, None] * np.minimum(self.delta, 1e300)
         columns = np.ascontiguousarray(inverse.T)
-        self.arrays = (*self.model, inverse, columns, P @ inverse, visits, mdp.discount, self.contraction, self.shrink)
+        product = (P if P.nnz < SPARSE * P.shape[0] * P.shape[1] else P.toarray()) @ inverse
+        self.arrays = (*self.model, inverse, columns, product, visits, mdp.discount, self.contraction, self.shrink)
 
-    def cheapest(self, forced: Ints, inside: float, outside: float, policy: Ints) -> tuple[float, float, float, Floats]:
+    def cheapest(
+        self, forced: Ints, inside: float, outside: float, policy: Ints, memory: Floats | None = None
+    ) -> tuple[float, float, float, Floats]:
         """As in `Losses`."""
-        answer: tuple[float, float, float, Floats] = cheapest_dense(self.arrays, forced, inside, outside, policy)
+        memory = self.remember() if memory is None else memory
+        answer: tuple[float, float, float, Floats] = cheapest_dense(self.arrays, forced, inside, outside, policy, memory)
         return answer
 
 
@@ -165,15 +179,20 @@ class AcyclicLosses(Losses):
         # A value is rounded at every one of the steps it is made of.
         self.arrays = (*self.model, order, self.shrink**mdp.n_states)
 
-    def cheapest(self, forced: Ints, inside: float, outside: float, policy: Ints) -> tuple[float, float, float, Floats]:
-        """As in `Losses`."""
+    def cheapest(
+        self, forced: Ints, inside: float, outside: float, policy: Ints, memory: Floats | None = None
+    ) -> tuple[float, float, float, Floats]:
+        """As in `Losses`; nothing needs to be remembered."""
         answer: tuple[float, float, float, Floats] = cheapest_acyclic(self.arrays, forced, inside, outside)
         return answer
 
 
 @njit(cache=True)
-def cheapest_dense(model, forced, inside, outside, policy):  # type: ignore[no-untyped-def]
-    """A lower bound on the cost of the cheapest policy, with its loss inside F and as a whole; `policy` becomes it."""
+def cheapest_dense(model, forced, inside, outside, policy, memory):  # type: ignore[no-untyped-def]
+    """A lower bound on the cost of the cheapest policy, with its loss inside F and as a whole; `policy` becomes it.
+
+    The losses of a policy do not depend on what they cost, so for another price only what is remembered is added up.
+    """
     indptr, indices, data, delta, base, initial = model[:6]
     inverse, columns, product, visits, discount, contraction, shrink = model[6:]
     S, A = delta.shape
@@ -188,7 +207,7 @@ def cheapest_dense(model, forced, inside, outside, policy):  # type: ignore[no-u
                 n += 1
         V[:] = 0.0
         loss, total = 0.0, 0.0
-        if n > 0:
+        if n > 0 and memory[S, 0] == 0.0:
             system = np.empty((n, n))
             right = np.zeros((n, 2))
             for i in range(n):
@@ -201,10 +220,13 @@ def cheapest_dense(model, forced, inside, outside, policy):  # type: ignore[no-u
                     right[i, 0] = right[i, 1]
             y = np.linalg.solve(system, right)
             for i in range(n):
-                s = changed[i]
-                loss += visits[s] * y[i, 0]
-                total += visits[s] * y[i, 1]
-                V += ((inside - outside) * y[i, 0] + outside * y[i, 1]) * columns[s]
+                memory[changed[i]] = y[i]
+        memory[S, 0] = 1.0
+        for i in range(n):
+            s = changed[i]
+            loss += visits[s] * memory[s, 0]
+            total += visits[s] * memory[s, 1]
+            V += ((inside - outside) * memory[s, 0] + outside * memory[s, 1]) * columns[s]
         excess, better, cost = 0.0, 0, 0.0
         least = np.inf
         for s in range(S):
@@ -231,6 +253,7 @@ def cheapest_dense(model, forced, inside, outside, policy):  # type: ignore[no-u
             excess = max(excess, V[s] - best)
             if choice != policy[s] and best < V[s] * (1 - 1e-9):
                 policy[s] = choice
+                memory[S, 0] = 0.0
                 better += 1
         bound = max(bound, cost * (1 - 2 * S * EPSILON) - excess / contraction * (1 + 4 * EPSILON))
         if better == 0:
