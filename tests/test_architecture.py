@@ -15,6 +15,7 @@ FIRST_THREE = {"mdp", "splits", "tree"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "names": set(),
+    "terminal": set(),
     "files": {"errors"},
     "mdp": BASIC,
     "splits": BASIC | {"mdp"},
