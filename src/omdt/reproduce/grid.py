@@ -110,12 +110,16 @@ def problem(environment: str) -> MDP:
 
 @cache
 def problem_digest(environment: str) -> str:
+    """The digest of an environment."""
+    return digest_of(problem(environment))
+
+
+def digest_of(mdp: MDP) -> str:
     """A short text that another problem would not have."""
-    mdp = problem(environment)
     text = hashlib.sha256(json.dumps([mdp.discount, mdp.feature_names, mdp.action_names]).encode())
     P = mdp.transitions
-    for array in (P.indptr.astype(np.int64), P.indices.astype(np.int64)):
-        text.update(array.tobytes())
+    for array in (P.indptr, P.indices):
+        text.update(array.astype(np.int64).tobytes())
     for numbers in (P.data, mdp.rewards, mdp.initial, mdp.features):
         text.update(_rounded(numbers).tobytes())
     return text.hexdigest()[:16]

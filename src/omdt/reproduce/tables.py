@@ -169,7 +169,7 @@ def table_runtimes(results: Results) -> Table:
     return Table(
         name="table-runtimes",
         title="Seconds to a proof at every depth",
-        caption="Seconds until it is proven that no better tree of that depth exists (relative gap 10⁻⁴); without a "
+        caption="Seconds until it is proven that no better tree of that depth exists (relative gap 0.0001); without a "
         "proof, the gap that is left of the return when time is up. The machines differ: the paper's ran Gurobi on one "
         "core for at most two hours. " + _budget_note(results),
         columns=tuple(Column(*column) for column in columns),

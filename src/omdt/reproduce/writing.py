@@ -16,8 +16,6 @@ LATEX = {
     "±": r"$\pm$",
     "≤": r"$\le$",
     "–": "--",
-    "⁻": "$^{-}$",
-    "⁴": "$^{4}$",
 }
 """How characters are written that mean something else to LaTeX, or nothing."""
 
