@@ -161,9 +161,9 @@ def walked(environment: str, actions: Ints) -> tuple[float, dict[tuple[int, int]
     # The last state of a walk is followed by the first of the next, which is no step.
     inside = np.ones(len(start), dtype=np.bool_)
     inside[walks.starts[1:-1] - 1] = False
-    pairs, counts = np.unique(np.stack([start[inside], end[inside]]), axis=1, return_counts=True)
-    steps = {(int(s), int(t)): int(count) for s, t, count in zip(*pairs, counts, strict=True) if s != t}
-    # A walk is paid for entering the goal and for nothing else: its return is that of all steps, expected over slips.
+    S = mdp.n_states
+    counts = np.bincount(S * start[inside].astype(np.int64) + end[inside], minlength=S * S).reshape(S, S)
+    steps = {(int(s), int(t)): int(counts[s, t]) for s, t in zip(*np.nonzero(counts), strict=True) if s != t}
     last = walks.states[walks.starts[1:] - 1]
     tiles = "".join(MAPS[environment.removeprefix("frozenlake_")].split("/"))
     goals = [s for s in range(mdp.n_states) if tiles[mdp.origin[s]] == "G"]
@@ -272,7 +272,7 @@ def _draw_loop(axes: Any, place: tuple[float, float]) -> None:
     """An arrow from a computer to itself, on the side away from the middle."""
     x, y = place
     away = math.atan2(y, x)
-    ends = [(x + 0.19 * math.cos(away + turn), y + 0.19 * math.sin(away + turn)) for turn in (0.7, -0.7)]
+    ends = [(x + 0.15 * math.cos(away + turn), y + 0.15 * math.sin(away + turn)) for turn in (0.7, -0.7)]
     style = {"arrowstyle": "-|>", "color": LINE, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", ends[1], ends[0], arrowprops={**style, "connectionstyle": "arc3,rad=-1.6"})
 
