@@ -15,8 +15,9 @@ from omdt.reproduce import paper
 from omdt.reproduce.grid import Grid, Run, problem
 from omdt.reproduce.results import Results, verdict
 from omdt.reproduce.running import Failure
+from omdt.reproduce.summary import summary_markdown
 from omdt.reproduce.tables import TABLES, Cell, Column, Mark, Table, compared, milp_size, trees_exponent
-from omdt.reproduce.writing import latex, to_csv, to_latex
+from omdt.reproduce.writing import latex, to_csv, to_latex, to_markdown
 from omdt.splits import Splits
 
 GRID = Grid(seeds=1, budget=5.0)
@@ -133,3 +134,17 @@ def test_what_latex_would_read_as_a_command_is_escaped():
     text = to_latex(hostile)
     assert r"\textbackslash{}input\{x\} 50 \% \& \$1\_2\textasciicircum{}3\textasciitilde{}\#\{\}" in text
     assert latex("10^14") == "$10^{14}$"
+
+
+def test_markdown_has_the_counts_the_marks_and_every_row():
+    tables = [make(FULL) for make in TABLES.values()]
+    text = summary_markdown(FULL, tables, command="omdt reproduce all --budget 5")
+    assert "    omdt reproduce all --budget 5\n" in text
+    assert "- 52 of 52 cells at least as good as the better of the paper's two methods" in text
+    assert "- 26 of 52 cells proven; the paper proved 37 of these" in text
+    assert "| xor | 2 | 1.00 = | proven |" in text
+    for table in tables:
+        assert f"## {table.title}\n" in text
+    bars = {line.count("|") for line in to_markdown(tables[1]).splitlines() if line.startswith("|")}
+    assert bars == {len(tables[1].columns) + 1}
+    assert "| a\\|b |" in to_markdown(Table("t", "t", "c", (Column("", "x"),), ((Cell("a|b"),),)))

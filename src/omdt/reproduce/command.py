@@ -43,6 +43,7 @@ def reproduce(
     from omdt.errors import InputError
     from omdt.reproduce.grid import Grid
     from omdt.reproduce.making import reproduce as make
+    from omdt.tree import printable
 
     if scheduler is not None and processes is not None:
         raise InputError("--scheduler and --processes exclude each other: a cluster has workers of its own")
@@ -52,7 +53,7 @@ def reproduce(
         output,
         lambda: _engine(scheduler, processes),
         console(stderr=True),
-        command=shlex.join(["omdt", *sys.argv[1:]]),
+        command=printable(shlex.join(["omdt", *sys.argv[1:]])),
     )
     _summarise(made)
     if made.interrupted:
@@ -70,17 +71,14 @@ def _engine(scheduler: str | None, processes: int | None) -> "Engine":
 
 
 def _summarise(made: "Made") -> None:
-    from omdt.reproduce.results import verdict
+    from omdt.reproduce.summary import verdict_lines
 
-    found = verdict(made.results)
-    lines = [f"{made.done:,} runs done now, {made.kept:,} kept from before, {made.missing:,} missing"]
-    lines += [f"failed: {failure.run}: {failure.reason}" for failure in made.results.failures]
-    if found.cells:
-        lines += [
-            f"{found.level} of {found.cells} cells at least as good as the better of the paper's two methods",
-            *(f"falls short: {cell}" for cell in found.short),
-            f"{found.proven} of {found.cells} cells proven; the paper proved {found.paper_proven} of these",
-        ]
+    lines = [
+        f"{made.done:,} runs done now, {made.kept:,} kept from before, {made.missing:,} missing",
+        *(f"failed: {failure.run}: {failure.reason}" for failure in made.results.failures),
+        *verdict_lines(made.results),
+        str(made.page),
+    ]
     out = console()
-    for line in [*lines, str(made.page)]:
+    for line in lines:
         out.print(line, markup=False, soft_wrap=True)

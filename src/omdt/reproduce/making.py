@@ -17,6 +17,7 @@ from omdt.reproduce.progress import Display
 from omdt.reproduce.results import Results
 from omdt.reproduce.running import perform
 from omdt.reproduce.store import Record, Store
+from omdt.reproduce.summary import summary_markdown
 from omdt.reproduce.tables import TABLES
 from omdt.reproduce.writing import to_csv, to_latex
 from omdt.solution import Watch
@@ -111,6 +112,7 @@ def _write(results: Results, what: str, pieces: tuple[str, ...], folder: Path, *
         _write_file(folder / "figures" / f"{drawing.name}.svg", drawing.svg.encode())
         _write_file(folder / "figures" / f"{drawing.name}.png", drawing.png)
     page = folder / ("index.html" if what == ALL else f"{what}.html")
+    _write_file(page.with_suffix(".md"), summary_markdown(results, tables, command=command).encode())
     _write_file(page, page_html(results, tables, drawings, command=command, missing=missing).encode())
     return page
 

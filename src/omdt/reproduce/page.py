@@ -12,9 +12,9 @@ from omdt.errors import require
 from omdt.reproduce.figures import Drawing
 from omdt.reproduce.results import Results, verdict
 from omdt.reproduce.store import Record
-from omdt.reproduce.tables import Mark, Table
+from omdt.reproduce.tables import Table
+from omdt.reproduce.writing import SYMBOLS
 
-SYMBOLS = {Mark.BETTER: "▲", Mark.EQUAL: "=", Mark.WORSE: "▼"}
 SECTIONS = {"figure-trees": "All trees of depth 3"}
 """Titles of sections that hold more than one drawing."""
 

@@ -26,6 +26,7 @@ class Summary:
         proof_seconds: mean time of those that have one; None if none has.
         seconds: mean time.
         best: the solution with the highest return.
+        middle: the solution in the middle by return, the lower of two.
     """
 
     runs: int
@@ -36,6 +37,7 @@ class Summary:
     proof_seconds: float | None
     seconds: float
     best: Solution
+    middle: Solution
 
 
 class Results:
@@ -72,6 +74,7 @@ class Results:
             proof_seconds=fmean(proofs) if proofs else None,
             seconds=fmean(run.seconds for run in runs),
             best=max(runs, key=lambda run: run.value),
+            middle=sorted(runs, key=lambda run: run.value)[(len(runs) - 1) // 2],
         )
 
     def why_missing(self, environment: str, method: str, depth: int | None) -> str:

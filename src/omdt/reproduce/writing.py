@@ -1,4 +1,4 @@
-"""Tables as CSV and as LaTeX with the package booktabs."""
+"""Tables as CSV, as LaTeX with the package booktabs, and as Markdown."""
 
 import csv
 import io
@@ -6,6 +6,8 @@ import re
 from itertools import groupby
 
 from omdt.reproduce.tables import Cell, Mark, Table
+
+SYMBOLS = {Mark.NONE: "", Mark.BETTER: " ▲", Mark.EQUAL: " =", Mark.WORSE: " ▼"}
 
 LATEX_MARKS = {Mark.BETTER: "$^{+}$", Mark.WORSE: "$^{-}$"}
 LATEX = {
@@ -52,6 +54,24 @@ def to_latex(table: Table) -> str:
         *(" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in table.rows),
         r"\bottomrule",
         r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def to_markdown(table: Table) -> str:
+    """A heading of the second level, the caption and the table."""
+
+    def line(fields: list[str]) -> str:
+        return f"| {' | '.join(field.replace('|', chr(92) + '|') for field in fields)} |"
+
+    lines = [
+        f"## {table.title}",
+        "",
+        table.caption,
+        "",
+        line([column.label for column in table.columns]),
+        "|---" + "|--:" * (len(table.columns) - 1) + "|",
+        *(line([cell.text + SYMBOLS[cell.mark] for cell in row]) for row in table.rows),
     ]
     return "\n".join(lines) + "\n"
 
