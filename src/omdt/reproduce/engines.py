@@ -90,6 +90,7 @@ class DaskCluster:
             self._client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InputError(f"there is no scheduler at {address}: {error}") from None
+        self._address = address
         self._executor: Executor | None = None
         self._capacity, self._counted = 1, 0.0
 
@@ -103,7 +104,12 @@ class DaskCluster:
     def capacity(self) -> int:
         """One run a thread of the workers that are there now, and one to wait for the first worker."""
         if time.monotonic() > self._counted + COUNT_SECONDS:
-            self._capacity = max(1, sum(self._client.nthreads().values()))
+            try:
+                self._capacity = max(1, sum(self._client.nthreads().values()))
+            except (OSError, AttributeError) as error:
+                raise InputError(
+                    f"the scheduler at {self._address} is gone; finished runs are kept ({error})"
+                ) from None
             self._counted = time.monotonic()
         return self._capacity
 

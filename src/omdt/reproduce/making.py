@@ -15,7 +15,7 @@ from omdt.reproduce.page import page_html
 from omdt.reproduce.pieces import ALL
 from omdt.reproduce.progress import Display
 from omdt.reproduce.results import Results
-from omdt.reproduce.running import perform
+from omdt.reproduce.running import Failure, perform
 from omdt.reproduce.store import Record, Store
 from omdt.reproduce.summary import summary_markdown
 from omdt.reproduce.tables import TABLES
@@ -77,13 +77,13 @@ def reproduce(
     with Store(folder / STORE, lambda message: console.print(f"omdt: {message}", markup=False)) as store:
         runs = grid.runs(pieces)
         keys = {run: key(run, problem_digest(run.environment), __version__) for run in runs}
+        kept = [store.records[keys[run]] for run in runs if keys[run] in store.records]
         waiting = [run for run in runs if keys[run] not in store.records]
-        kept = len(runs) - len(waiting)
         watch = Watch()
-        failures = []
+        failures: list[Failure] = []
         if waiting:
             engine = start_engine()
-            display = Display(console, waiting, kept=kept, at_a_time=engine.capacity(), folder=engine.folder, keys=keys)
+            display = Display(console, waiting, kept, engine, keys)
 
             def finished(record: Record) -> None:
                 store.append(record)
@@ -98,7 +98,7 @@ def reproduce(
     results = Results(grid, records, failures)
     missing = len(runs) - len(records)
     page = _write(results, what, pieces, folder, command=command, missing=missing)
-    return Made(page, results, len(records) - kept, kept, missing, watch.interrupted)
+    return Made(page, results, len(records) - len(kept), len(kept), missing, watch.interrupted)
 
 
 def _write(results: Results, what: str, pieces: tuple[str, ...], folder: Path, *, command: str, missing: int) -> Path:

@@ -5,6 +5,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Self
 
+from omdt.reproduce.engines import Engine
 from omdt.reproduce.grid import Run
 from omdt.reproduce.store import Record
 from omdt.reproduce.work import reached
@@ -43,31 +44,24 @@ class Display:
 
     Args:
         console: where.
-        runs: all runs of the grid that are not in the store yet.
-        kept: how many are.
-        at_a_time: how many fit.
-        folder: where runs tell how they get on, if they can.
+        runs: those to do.
+        kept: those that were done before.
+        engine: where the runs happen.
         keys: of the runs.
     """
 
     def __init__(
-        self,
-        console: "Console",
-        runs: list[Run],
-        *,
-        kept: int,
-        at_a_time: int,
-        folder: str | None,
-        keys: dict[Run, str],
+        self, console: "Console", runs: list[Run], kept: list[Record], engine: Engine, keys: dict[Run, str]
     ) -> None:
         from rich.live import Live
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         self.left = dict.fromkeys(runs)
-        self.at_a_time = at_a_time
-        self.folder = folder
+        self.engine = engine
         self.keys = keys
         self.estimate = Estimate()
+        for record in kept:
+            self.estimate.add(record)
         self._bar = Progress(
             TextColumn("runs"),
             BarColumn(40),
@@ -76,7 +70,7 @@ class Display:
             TextColumn("{task.fields[left]}"),
             console=console,
         )
-        self._task = self._bar.add_task("runs", total=kept + len(runs), completed=kept, left="")
+        self._task = self._bar.add_task("runs", total=len(kept) + len(runs), completed=len(kept), left="")
         self._live = Live(self._bar, console=console, transient=True, refresh_per_second=4)
         self._shown = console.is_terminal
 
@@ -100,7 +94,7 @@ class Display:
             return
         from rich.console import Group
 
-        seconds = self.estimate.left(self.left, self.at_a_time)
+        seconds = self.estimate.left(self.left, self.engine.capacity())
         self._bar.update(self._task, left=f"about {_clock(seconds)} left")
         self._live.update(Group(self._bar, self._lines(runs)))
 
@@ -115,7 +109,8 @@ class Display:
         return table
 
     def _state(self, run: Run) -> str:
-        found = None if self.folder is None else reached(Path(self.folder, self.keys[run]))
+        folder = self.engine.folder
+        found = None if folder is None else reached(Path(folder, self.keys[run]))
         return "running" if found is None else f"value {found[0]:.6g}   bound {found[1]:.6g}"
 
 

@@ -62,7 +62,7 @@ class Record:
         if check != _checksum(content) + '"}':
             raise InputError("the checksum is wrong")
         data: dict[str, Any] = json.loads(content + "}")
-        if data.pop("format") != FORMAT:
+        if data.pop("format", None) != FORMAT:
             raise InputError(f"its format is not {FORMAT!r}")
         try:
             return cls(**data | {"run": Run(**data["run"]), "solution": Solution.from_dict(data["solution"])})
@@ -118,7 +118,7 @@ class Store:
         self.records[record.key] = record
 
     def _read(self, tell: Callable[[str], None]) -> None:
-        data = self.path.read_bytes()
+        data = b"".join(iter(lambda: os.read(self._file, 1 << 20), b""))
         whole, _, rest = data.rpartition(b"\n")
         lines = whole.split(b"\n") if whole else []
         for number, line in enumerate(lines, start=1):
@@ -142,7 +142,6 @@ def _lock(file: int, path: Path) -> None:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(file, 0, os.SEEK_SET)
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
