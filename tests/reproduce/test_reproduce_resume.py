@@ -114,7 +114,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def cluster():
-    """The address of a scheduler and its two workers, started by the two commands of the documentation."""
+    """The address of a scheduler, its process and those of two workers, started as the documentation says."""
     address = f"tcp://127.0.0.1:{free_port()}"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     environ = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
@@ -122,7 +122,7 @@ def cluster():
     scheduler = [str(DASK), "scheduler", "--host", host, "--port", port, "--no-dashboard"]
     worker = [str(DASK), "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
     started = [subprocess.Popen(words, env=environ, **quiet) for words in (scheduler, worker, worker)]
-    yield address, started[1:]
+    yield address, started
     for process in started:
         process.kill()
         process.wait()
@@ -130,7 +130,7 @@ def cluster():
 
 @pytest.mark.needs("distributed")
 def test_a_cluster_that_loses_a_worker_finishes_with_the_same_table(undisturbed, cluster, tmp_path):
-    address, workers = cluster
+    address, (_, *workers) = cluster
     process = subprocess.Popen(
         command(tmp_path, "--scheduler", address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -142,6 +142,20 @@ def test_a_cluster_that_loses_a_worker_finishes_with_the_same_table(undisturbed,
     assert keys(tmp_path) == keys(undisturbed)
     assert table(tmp_path) == table(undisturbed)
     assert workers[1].poll() is None
+
+
+@pytest.mark.needs("distributed")
+def test_a_cluster_that_loses_its_scheduler_is_said_to_be_gone_and_finished_runs_are_kept(cluster, tmp_path):
+    address, (scheduler, *_) = cluster
+    process = subprocess.Popen(
+        command(tmp_path, "--scheduler", address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: lines(tmp_path) >= 2, process)
+    scheduler.send_signal(signal.SIGKILL)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2, err
+    assert f"the scheduler at {address} is gone" in err
+    assert 2 <= lines(tmp_path) < RUNS
 
 
 @pytest.mark.needs("distributed")

@@ -106,7 +106,7 @@ class DaskCluster:
         if time.monotonic() > self._counted + COUNT_SECONDS:
             try:
                 self._capacity = max(1, sum(self._client.nthreads().values()))
-            except (OSError, AttributeError) as error:
+            except OSError as error:
                 raise InputError(
                     f"the scheduler at {self._address} is gone; finished runs are kept ({error})"
                 ) from None
