@@ -16,7 +16,7 @@ from omdt import planning
 from omdt.reproduce.engines import LocalProcesses
 from omdt.reproduce.figures import FIGURES, walked
 from omdt.reproduce.grid import Grid, Run, problem
-from omdt.reproduce.making import _write
+from omdt.reproduce.making import write
 from omdt.reproduce.page import page_html
 from omdt.reproduce.pieces import PIECES
 from omdt.reproduce.progress import Display
@@ -36,7 +36,7 @@ def folder(tmp_path_factory) -> Path:
     gone, worse = Run("xor", "milp", 4, 0, 5.0), Run("xor", "search", 2, 0, 5.0)
     records = [made_up(worse, 0.5, 1.0) if it.run == worse else it for it in made_up_records(GRID) if it.run != gone]
     results = Results(GRID, records, [Failure(gone, HOSTILE)])
-    page = _write(results, "all", tuple(PIECES), folder, command=f"omdt reproduce {HOSTILE}", missing=1)
+    page = write(results, "all", tuple(PIECES), folder, command=f"omdt reproduce {HOSTILE}", missing=1)
     assert page == folder / "index.html"
     return folder
 

@@ -18,7 +18,7 @@ from omdt.reproduce.grid import Run, problem_digest
 from omdt.reproduce.progress import Estimate
 from omdt.reproduce.running import MOST_ATTEMPTS, perform
 from omdt.reproduce.store import Record
-from omdt.reproduce.work import execute, reached
+from omdt.reproduce.work import OtherWorkerError, execute, reached
 from omdt.solution import Watch
 
 RUNS = [Run("frozenlake_4x4", "copy", None, seed, None) for seed in range(6)]
@@ -91,6 +91,19 @@ def test_a_run_that_fails_is_named_with_its_reason_and_the_others_go_on():
     records, failures = performed(RUNS, UnreliableEngine({}))
     assert len(records) == 5
     assert [(failure.run.seed, failure.reason) for failure in failures] == [(5, "ValueError: no such luck")]
+
+
+def test_a_worker_of_another_version_ends_everything():
+    class Outdated(UnreliableEngine):
+        def start(self) -> Executor:
+            executor = Unreliable({})
+            executor.submit = lambda *args: refused
+            return executor
+
+    refused: Future[Record] = Future()
+    refused.set_exception(OtherWorkerError("a worker has omdt 0.0"))
+    with pytest.raises(InputError, match=r"omdt 0\.0"):
+        performed(RUNS[:1], Outdated({}))
 
 
 def test_an_error_of_the_store_ends_everything():
@@ -172,9 +185,9 @@ def test_an_executed_run_has_its_account_and_tells_how_it_gets_on(tmp_path):
 
 def test_a_worker_with_another_version_or_problem_refuses():
     run = Run("frozenlake_4x4", "search", 2, 0, 20.0)
-    with pytest.raises(InputError, match=r"not 9\.9"):
+    with pytest.raises(OtherWorkerError, match=r"not 9\.9"):
         execute(run, problem_digest(run.environment), "9.9")
-    with pytest.raises(InputError, match="builds another frozenlake_4x4"):
+    with pytest.raises(OtherWorkerError, match="builds another frozenlake_4x4"):
         execute(run, "0123", omdt.__version__)
 
 

@@ -1,5 +1,6 @@
 """Where runs happen: in processes of this machine, or on a Dask cluster; both are executors of the standard library."""
 
+import math
 import shutil
 import tempfile
 import time
@@ -92,7 +93,7 @@ class DaskCluster:
             raise InputError(f"there is no scheduler at {address}: {error}") from None
         self._address = address
         self._executor: Executor | None = None
-        self._capacity, self._counted = 1, 0.0
+        self._capacity, self._counted = 1, -math.inf
 
     def start(self) -> Executor:
         """The same executor again; a cluster outlives its workers."""

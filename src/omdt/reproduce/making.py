@@ -97,11 +97,11 @@ def reproduce(
         records = [store.records[keys[run]] for run in runs if keys[run] in store.records]
     results = Results(grid, records, failures)
     missing = len(runs) - len(records)
-    page = _write(results, what, pieces, folder, command=command, missing=missing)
+    page = write(results, what, pieces, folder, command=command, missing=missing)
     return Made(page, results, len(records) - len(kept), len(kept), missing, watch.interrupted)
 
 
-def _write(results: Results, what: str, pieces: tuple[str, ...], folder: Path, *, command: str, missing: int) -> Path:
+def write(results: Results, what: str, pieces: tuple[str, ...], folder: Path, *, command: str, missing: int) -> Path:
     """Write tables, figures and the page; return where the page is."""
     tables = [TABLES[piece](results) for piece in pieces if piece in TABLES]
     drawings: dict[str, list[Drawing]] = {piece: FIGURES[piece](results) for piece in pieces if piece in FIGURES}

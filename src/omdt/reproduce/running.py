@@ -9,7 +9,7 @@ from omdt import __version__
 from omdt.reproduce.engines import Engine
 from omdt.reproduce.grid import Run, problem_digest
 from omdt.reproduce.store import Record
-from omdt.reproduce.work import execute
+from omdt.reproduce.work import OtherWorkerError, execute
 from omdt.solution import Watch
 
 MOST_ATTEMPTS = 3
@@ -41,6 +41,9 @@ def perform(
         watch: hears of Ctrl-C.
         finished: called with each record as soon as it is there.
         under_way: called several times a second with the runs that have begun.
+
+    Raises:
+        OtherWorkerError: if a worker has another version of the package or of a problem.
     """
     waiting = deque(runs)
     attempts: Counter[Run] = Counter()
@@ -60,6 +63,8 @@ def perform(
             else:
                 failures.append(Failure(run, f"lost with its worker {MOST_ATTEMPTS} times; too little memory?"))
             return True
+        except OtherWorkerError:
+            raise
         except Exception as error:
             failures.append(Failure(run, f"{type(error).__name__}: {error}"))
         else:

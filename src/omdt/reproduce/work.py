@@ -27,6 +27,10 @@ PATIENCE = 0.5
 """Seconds within which a worker notices that it is no longer needed."""
 
 
+class OtherWorkerError(InputError):
+    """A worker is not what the runs were asked of; it would refuse every run, and faster than others do theirs."""
+
+
 def execute(run: Run, digest: str, release: str, folder: str | None = None) -> Record:
     """Do a run.
 
@@ -37,12 +41,12 @@ def execute(run: Run, digest: str, release: str, folder: str | None = None) -> R
         folder: where a file may tell how the run gets on, for a reader on the same machine.
 
     Raises:
-        InputError: if this worker has another version of the package or of the problem.
+        OtherWorkerError: if this worker has another version of the package or of the problem.
     """
     if __version__ != release:
-        raise InputError(f"a worker has omdt {__version__}, not {release}; install the same version everywhere")
+        raise OtherWorkerError(f"a worker has omdt {__version__}, not {release}; install the same version everywhere")
     if problem_digest(run.environment) != digest:
-        raise InputError(f"a worker builds another {run.environment}; install the same packages everywhere")
+        raise OtherWorkerError(f"a worker builds another {run.environment}; install the same packages everywhere")
     compile_once()
     mdp = problem(run.environment)
     name = key(run, digest, release)
