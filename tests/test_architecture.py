@@ -16,6 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "names": set(),
     "terminal": set(),
+    "__version__": set(),
     "files": {"errors"},
     "mdp": BASIC,
     "splits": BASIC | {"mdp"},
