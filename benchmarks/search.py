@@ -28,7 +28,7 @@ REFERENCE = json.loads((ROOT / "tests/data/reference.json").read_text(encoding="
 
 
 def paper_results() -> dict[tuple[str, int], dict[str, str]]:
-    with open(ROOT / "benchmarks/paper_results.csv", encoding="utf-8", newline="") as stream:
+    with open(ROOT / "src/omdt/reproduce/paper_cells.csv", encoding="utf-8", newline="") as stream:
         return {(row["mdp"], int(row["depth"])): row for row in csv.DictReader(stream)}
 
 

@@ -15,6 +15,8 @@ FIRST_THREE = {"mdp", "splits", "tree"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "names": set(),
+    "terminal": set(),
+    "__version__": set(),
     "files": {"errors"},
     "mdp": BASIC,
     "splits": BASIC | {"mdp"},

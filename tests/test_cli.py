@@ -110,7 +110,18 @@ def test_help_lists_the_commands(run):
     assert status == 0
     words = re.findall(r"^│ (\w+) |^╭─ (\w+) ", out, flags=re.M)
     listed = [command or f"{heading}:" for command, heading in words]
-    assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", "solve", "compare", "export", "report"]
+    assert listed == [
+        "Options:",
+        "Problems:",
+        "envs",
+        "info",
+        "Trees:",
+        "solve",
+        "compare",
+        "export",
+        "report",
+        "reproduce",
+    ]
 
 
 @pytest.mark.parametrize("command", ["envs", "info", "solve", "compare"])

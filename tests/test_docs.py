@@ -39,6 +39,8 @@ def test_example_runs(code: str, tmp_path: Path) -> None:
 @pytest.mark.needs("gymnasium")
 @pytest.mark.needs("sklearn")
 @pytest.mark.needs("jinja2")
+@pytest.mark.needs("matplotlib")
+@pytest.mark.needs("highspy")
 def test_commands_of_the_readme_work(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = [line.split("#")[0].split() for line in readme.splitlines() if line.startswith("    omdt ")]

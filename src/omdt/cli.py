@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omdt.errors import InputError, MissingExtraError
+from omdt.reproduce.command import reproduce
+from omdt.terminal import console as _console
+from omdt.terminal import cores as _cores
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -248,11 +251,6 @@ def compare(
         raise typer.Exit(130)
 
 
-def _cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def show_comparison(comparison: "Comparison", console: "Console") -> None:
     """Print a comparison for people."""
     from rich.table import Table
@@ -366,6 +364,9 @@ def report(
     ]
     write_report(solved, mdp, target, commands=commands)
     typer.echo(target)
+
+
+app.command(rich_help_panel=TREES)(reproduce)
 
 
 def _progress_line(seconds: float, value: float, bound: float) -> str:
@@ -486,14 +487,6 @@ def _some(names: tuple[str, ...], most: int = 10) -> str:
 
     shown = ", ".join(_escape(printable(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown}, … ({len(names) - most} more)"
-
-
-def _console(stderr: bool = False) -> "Console":
-    """A console that colours a terminal and neither colours nor folds in a pipe."""
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, emoji=False, width=None if stream.isatty() else 10_000)
 
 
 def _line(console: "Console", text: str) -> None:

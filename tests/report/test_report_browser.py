@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Browser
 from report_cases import hostile, solution_of
 
 import omdt
+from browser import Browser
 from omdt.report import write_report
 from omdt.report.analysis import analyse
 from omdt.tree import TreePolicy

@@ -75,7 +75,7 @@ def system_administrator(
     check("survival_probability", survival_probability, 0, 1)
     check("recovery_probability", recovery_probability, 0, 1)
     check("reboot_cost", reboot_cost)
-    incoming = _incoming(topology, computers)
+    incoming = incoming_neighbours(topology, computers)
     n = len(incoming)
     running = np.array(list(product((0, 1), repeat=n)), dtype=np.float64)
     reboot = np.arange(n + 1) < n
@@ -111,7 +111,7 @@ def _joint(runs: Floats) -> sparse.csr_array:
     return sparse.csr_array(joint)
 
 
-def _incoming(topology: str | Mapping[int, Sequence[int]], computers: int | None) -> list[list[int]]:
+def incoming_neighbours(topology: str | Mapping[int, Sequence[int]], computers: int | None = None) -> list[list[int]]:
     """The incoming neighbours of computers 0, 1, … ."""
     if isinstance(topology, str) and topology in GENERATED:
         n = 7 if computers is None else computers

@@ -1,0 +1,129 @@
+"""From a name to a report: does the runs that are missing, then writes tables, figures and the page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omdt import __version__
+from omdt.errors import InputError, require
+from omdt.files import write_whole
+from omdt.reproduce.engines import Engine
+from omdt.reproduce.figures import FIGURES, Drawing
+from omdt.reproduce.grid import Grid, key, problem_digest
+from omdt.reproduce.page import page_html
+from omdt.reproduce.pieces import ALL
+from omdt.reproduce.progress import Display
+from omdt.reproduce.results import Results
+from omdt.reproduce.running import Failure, perform
+from omdt.reproduce.store import Record, Store
+from omdt.reproduce.summary import summary_markdown
+from omdt.reproduce.tables import TABLES
+from omdt.reproduce.writing import to_csv, to_latex
+from omdt.solution import Watch
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NEEDED = {"sklearn": "sklearn", "highspy": "highs", "matplotlib": "plots", "jinja2": "report"}
+"""Modules without which there is no report, and the extras that bring them."""
+STORE = "runs.jsonl"
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of it.
+
+    Attributes:
+        page: the report.
+        results: what the runs say.
+        done: how many runs were done now.
+        kept: how many were in the store before.
+        missing: how many are not done.
+        interrupted: whether Ctrl-C ended it.
+    """
+
+    page: Path
+    results: Results
+    done: int
+    kept: int
+    missing: int
+    interrupted: bool
+
+
+def reproduce(
+    what: str,
+    grid: Grid,
+    folder: Path,
+    start_engine: Callable[[], Engine],
+    console: "Console",
+    *,
+    command: str,
+) -> Made:
+    """Make a piece of the report, or all of it, with whatever runs it still needs.
+
+    Args:
+        what: a piece, or `all`.
+        grid: which runs belong to it.
+        folder: for the store and for all that is made.
+        start_engine: what does the runs; called only if there are any to do.
+        console: for messages and progress.
+        command: what was typed to get here.
+    """
+    pieces = grid.pieces(what)
+    for module, extra in NEEDED.items():
+        require(module, extra, "a reproduction")
+    _make_folder(folder)
+    with Store(folder / STORE, lambda message: console.print(f"omdt: {message}", markup=False)) as store:
+        runs = grid.runs(pieces)
+        keys = {run: key(run, problem_digest(run.environment), __version__) for run in runs}
+        kept = [store.records[keys[run]] for run in runs if keys[run] in store.records]
+        waiting = [run for run in runs if keys[run] not in store.records]
+        watch = Watch()
+        failures: list[Failure] = []
+        if waiting:
+            engine = start_engine()
+            display = Display(console, waiting, kept, engine, keys)
+
+            def finished(record: Record) -> None:
+                store.append(record)
+                display.finished(record)
+
+            try:
+                with watch.catching_interrupts(), display:
+                    failures = perform(waiting, engine, watch, finished=finished, under_way=display.under_way)
+            finally:
+                engine.stop()
+        records = [store.records[keys[run]] for run in runs if keys[run] in store.records]
+    results = Results(grid, records, failures)
+    missing = len(runs) - len(records)
+    page = write(results, what, pieces, folder, command=command, missing=missing)
+    return Made(page, results, len(records) - len(kept), len(kept), missing, watch.interrupted)
+
+
+def write(results: Results, what: str, pieces: tuple[str, ...], folder: Path, *, command: str, missing: int) -> Path:
+    """Write tables, figures and the page; return where the page is."""
+    tables = [TABLES[piece](results) for piece in pieces if piece in TABLES]
+    drawings: dict[str, list[Drawing]] = {piece: FIGURES[piece](results) for piece in pieces if piece in FIGURES}
+    for table in tables:
+        _write_file(folder / "tables" / f"{table.name}.csv", to_csv(table).encode())
+        _write_file(folder / "tables" / f"{table.name}.tex", to_latex(table).encode())
+    for drawing in (drawing for drawn in drawings.values() for drawing in drawn):
+        _write_file(folder / "figures" / f"{drawing.name}.svg", drawing.svg.encode())
+        _write_file(folder / "figures" / f"{drawing.name}.png", drawing.png)
+    page = folder / ("index.html" if what == ALL else f"{what}.html")
+    _write_file(page.with_suffix(".md"), summary_markdown(results, tables, command=command).encode())
+    _write_file(page, page_html(results, tables, drawings, command=command, missing=missing).encode())
+    return page
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    _make_folder(path.parent)
+    write_whole(path, lambda stream: stream.write(content))
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the directory {folder}: {error.strerror or error}") from None

@@ -1,0 +1,126 @@
+"""The report: one HTML page that needs no network, with every table and figure (needs the extra `report`)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from itertools import groupby
+from typing import Any
+
+from omdt import __version__
+from omdt.errors import require
+from omdt.reproduce.figures import Drawing
+from omdt.reproduce.results import Results, verdict
+from omdt.reproduce.store import Record
+from omdt.reproduce.tables import Table
+from omdt.reproduce.writing import SYMBOLS
+
+SECTIONS = {"figure-trees": "All trees of depth 3"}
+"""Titles of sections that hold more than one drawing."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The drawings of one piece."""
+
+    name: str
+    title: str
+    drawings: list[Drawing]
+
+
+def page_html(
+    results: Results, tables: Sequence[Table], drawings: dict[str, list[Drawing]], *, command: str, missing: int
+) -> str:
+    """The page.
+
+    Args:
+        results: what the runs say.
+        tables: those to show.
+        drawings: those to show, by piece.
+        command: what was typed to get here.
+        missing: how many runs are not finished.
+    """
+    require("jinja2", "report", "a report")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    templates = Environment(
+        loader=PackageLoader("omdt.reproduce", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters["power"] = _power
+    sections = [
+        Section(
+            piece,
+            SECTIONS.get(piece, drawn[0].title),
+            [replace(drawing, svg=Markup(_with_own_ids(drawing))) for drawing in drawn],
+        )
+        for piece, drawn in drawings.items()
+        if drawn
+    ]
+    style = files("omdt.reproduce").joinpath("page", "page.css").read_text(encoding="utf-8")
+    return templates.get_template("page.html").render(
+        style=Markup(style),
+        version=__version__,
+        verdict=verdict(results),
+        failures=results.failures,
+        missing=missing,
+        tables=tables,
+        sections=sections,
+        symbols=SYMBOLS,
+        groups=_groups,
+        starts_group=_starts_group,
+        command=command,
+        made=_made(results.records),
+    )
+
+
+def _power(text: str) -> Any:
+    """A power of ten with its exponent raised; any other text as it is."""
+    from markupsafe import Markup
+
+    power = re.fullmatch(r"10\^(\d+)", text)
+    return text if power is None else Markup(f"10<sup>{power[1]}</sup>")
+
+
+def _groups(table: Table) -> list[tuple[str, int]]:
+    """The groups of neighbouring columns and how many columns each has."""
+    return [(group, len(list(columns))) for group, columns in groupby(column.group for column in table.columns)]
+
+
+def _starts_group(table: Table, j: int) -> bool:
+    return j > 0 and table.columns[j].group != table.columns[j - 1].group
+
+
+def _with_own_ids(drawing: Drawing) -> str:
+    """The drawing with its name before every identifier, so that no two drawings of a page share one."""
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{drawing.name}-\1"', drawing.svg)
+    svg = re.sub(r'href="#([^"]+)"', rf'href="#{drawing.name}-\1"', svg)
+    return re.sub(r"url\(#([^)]+)\)", rf"url(#{drawing.name}-\1)", svg)
+
+
+def _made(records: list[Record]) -> dict[str, Any]:
+    """The effort that the runs took, and where."""
+    memory = [record.peak_memory for record in records if record.peak_memory is not None]
+    machines = {
+        f"{facts['host']}: {facts['processor']}, {facts['cores']} cores; {facts['system']}; Python {facts['python']}, "
+        f"omdt {facts['omdt']}, numpy {facts['numpy']}, scipy {facts['scipy']}, numba {facts['numba']}"
+        for facts in (record.machine for record in records)
+    }
+    return {
+        "runs": f"{len(records):,}",
+        "hours": _duration(sum(record.cpu_seconds for record in records)),
+        "memory": f"{max(memory) / 2**20:,.0f} MiB" if memory else "",
+        "last": max((record.finished for record in records), default=""),
+        "machines": sorted(machines),
+    }
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.0f} seconds"

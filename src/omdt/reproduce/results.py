@@ -1,0 +1,124 @@
+"""What the finished runs of a grid say: means over seeds, bounds and proofs, on the paper's scale."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from omdt.reproduce import paper
+from omdt.reproduce.grid import Grid
+from omdt.reproduce.pieces import DEPTHS
+from omdt.reproduce.running import Failure
+from omdt.reproduce.store import Record
+from omdt.solution import Solution
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The runs of one method in one cell.
+
+    Attributes:
+        runs: how many.
+        value: mean normalised return.
+        error: its standard error; None for one run.
+        bound: the least normalised upper bound of any of them.
+        proven: whether any of them has a proof.
+        proof_seconds: mean time of those that have one; None if none has.
+        seconds: mean time.
+        best: the solution with the highest return.
+        middle: the solution in the middle by return, the lower of two.
+    """
+
+    runs: int
+    value: float
+    error: float | None
+    bound: float
+    proven: bool
+    proof_seconds: float | None
+    seconds: float
+    best: Solution
+    middle: Solution
+
+
+class Results:
+    """The finished runs of a grid, by cell and method.
+
+    Args:
+        grid: which runs belong to it.
+        records: finished runs, of this grid alone.
+        failures: runs that did not come to their end.
+    """
+
+    def __init__(self, grid: Grid, records: Iterable[Record], failures: Iterable[Failure] = ()) -> None:
+        self.grid = grid
+        self.records = sorted(records, key=lambda record: str(record.run))
+        self._runs: dict[tuple[str, str, int | None], list[Solution]] = {}
+        for record in self.records:
+            cell = (record.run.environment, record.run.method, record.run.depth)
+            self._runs.setdefault(cell, []).append(record.solution)
+        self.failures = list(failures)
+
+    def summary(self, environment: str, method: str, depth: int | None) -> Summary | None:
+        """The runs of a method in a cell; None if none is finished."""
+        runs = self._runs.get((environment, method, depth))
+        if not runs:
+            return None
+        values = [paper.normalised(environment, run.value, run.optimal_return) for run in runs]
+        proofs = [run.seconds for run in runs if run.proven]
+        return Summary(
+            runs=len(runs),
+            value=fmean(values),
+            error=stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None,
+            bound=min(paper.normalised(environment, run.bound, run.optimal_return) for run in runs),
+            proven=bool(proofs),
+            proof_seconds=fmean(proofs) if proofs else None,
+            seconds=fmean(run.seconds for run in runs),
+            best=max(runs, key=lambda run: run.value),
+            middle=sorted(runs, key=lambda run: run.value)[(len(runs) - 1) // 2],
+        )
+
+    def why_missing(self, environment: str, method: str, depth: int | None) -> str:
+        """Why a cell has no run of a method."""
+        for failure in self.failures:
+            if (failure.run.environment, failure.run.method, failure.run.depth) == (environment, method, depth):
+                return failure.reason
+        return "not run yet"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How the search compares with the paper over all cells.
+
+    Attributes:
+        cells: how many cells the search has a tree for.
+        level: in how many of them it is at least as good as the better of the paper's two methods, in two decimals.
+        short: the others, with both returns.
+        proven: how many cells are proven.
+        paper_proven: how many of the same cells the paper proved.
+        unproven: those without a proof, with return and bound.
+    """
+
+    cells: int
+    level: int
+    short: tuple[str, ...]
+    proven: int
+    paper_proven: int
+    unproven: tuple[str, ...]
+
+
+def verdict(results: Results) -> Verdict:
+    """Count the cells in which the search is level with the paper, and those it has proven."""
+    short, unproven, paper_proven, count = [], [], 0, 0
+    for environment in results.grid.environments:
+        for depth in DEPTHS:
+            ours, theirs = results.summary(environment, "search", depth), paper.cells()[environment, depth]
+            if ours is None:
+                continue
+            count += 1
+            name = f"{environment} depth {depth}"
+            paper_proven += theirs.proof_seconds is not None
+            if round(ours.value, 2) < theirs.best:
+                short.append(f"{name} ({ours.value:.2f}, paper {theirs.best:.2f})")
+            if not ours.proven:
+                unproven.append(f"{name} ({ours.value:.2f}, bound {ours.bound:.2f})")
+    return Verdict(count, count - len(short), tuple(short), count - len(unproven), paper_proven, tuple(unproven))

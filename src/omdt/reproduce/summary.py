@@ -1,0 +1,48 @@
+"""The counts and the tables in Markdown, for a page of documentation."""
+
+from collections.abc import Sequence
+
+from omdt.reproduce.results import Results, verdict
+from omdt.reproduce.tables import Table
+from omdt.reproduce.writing import to_markdown
+
+
+def verdict_lines(results: Results) -> list[str]:
+    """How the search compares with the paper, in sentences; none without a cell."""
+    found = verdict(results)
+    if not found.cells:
+        return []
+    return [
+        f"{found.level} of {found.cells} cells at least as good as the better of the paper's two methods",
+        *(f"falls short: {cell}" for cell in found.short),
+        f"{found.proven} of {found.cells} cells proven; the paper proved {found.paper_proven} of these",
+    ]
+
+
+def summary_markdown(results: Results, tables: Sequence[Table], *, command: str) -> str:
+    """The command, the machines, the counts and the tables.
+
+    Args:
+        results: what the runs say.
+        tables: those to show.
+        command: what was typed to get here.
+    """
+    machines = {
+        f"{facts['processor']}, {facts['cores']} cores; Python {facts['python']}, omdt {facts['omdt']}"
+        for facts in (record.machine for record in results.records)
+    }
+    lines = [
+        "# Reproduced results",
+        "",
+        "Made by",
+        "",
+        f"    {command}",
+        "",
+        *(f"on {machine}.\n" for machine in sorted(machines)),
+        *(f"- {line}" for line in verdict_lines(results)),
+        "",
+        "▲ is better than the paper's figure, = equal in two decimals, ▼ worse; the search is compared with the better",
+        "of the paper's two methods, milp with its OMDT, viper with its VIPER.",
+        "",
+    ]
+    return "\n".join(lines) + "\n" + "\n".join(to_markdown(table) for table in tables)

@@ -1,0 +1,186 @@
+"""The command itself: killed at any moment it continues, on one machine and on a cluster, and does no run twice."""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.needs(module) for module in ("sklearn", "highspy", "matplotlib", "jinja2")]
+
+SCRIPT = Path(sys.executable).with_name("omdt")
+DASK = Path(sys.executable).with_name("dask")
+PATIENCE = 300
+RUNS = 20
+"""Those of the table of depths on one environment with one seed: four depths of search, milp and three of viper."""
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    words = ["table-depths", "--environment", "frozenlake_4x4", "--seeds", "1", "--budget", "60"]
+    return [str(SCRIPT), "reproduce", *words, "--output", str(folder), *more]
+
+
+def finish(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(folder, *more), capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+
+def lines(folder: Path) -> int:
+    path = folder / "runs.jsonl"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def keys(folder: Path) -> Counter[str]:
+    return Counter(json.loads(line)["key"] for line in (folder / "runs.jsonl").read_text().splitlines())
+
+
+def table(folder: Path) -> str:
+    return (folder / "tables" / "table-depths.csv").read_text()
+
+
+def until(condition, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a condition holds or a process has ended."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition() and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    done = finish(folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "20 runs done now, 0 kept from before, 0 missing" in done.stdout
+    return folder
+
+
+def test_a_finished_reproduction_does_nothing_again(undisturbed):
+    before = (undisturbed / "runs.jsonl").read_bytes()
+    done = finish(undisturbed)
+    assert done.returncode == 0
+    assert "0 runs done now, 20 kept from before" in done.stdout
+    assert (undisturbed / "runs.jsonl").read_bytes() == before
+
+
+def test_killed_at_ten_random_moments_it_gives_the_same_table_and_does_no_run_twice(undisturbed, tmp_path):
+    draw = random.Random(0)
+    for attempt in range(10):
+        process = subprocess.Popen(command(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # Half of the moments are anywhere in the start-up, the others shortly after another run has been kept.
+        if attempt % 2:
+            kept = lines(tmp_path)
+            until(lambda kept=kept: lines(tmp_path) > kept, process)
+            time.sleep(draw.uniform(0, 0.3))
+        else:
+            time.sleep(draw.uniform(0, 4))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    done = finish(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert table(tmp_path) == table(undisturbed)
+    assert len(keys(tmp_path)) == RUNS
+    assert max(keys(tmp_path).values()) == 1
+    assert keys(tmp_path) == keys(undisturbed)
+
+
+def test_an_interrupt_keeps_what_is_finished_and_writes_the_report_of_it(tmp_path):
+    process = subprocess.Popen(
+        command(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    until(lambda: lines(tmp_path) >= 2, process)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, err
+    assert "missing" in out
+    assert 2 <= lines(tmp_path) < RUNS
+    page = (tmp_path / "table-depths.html").read_text()
+    assert "runs are not finished" in page
+    assert "–" in table(tmp_path)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.fixture
+def cluster():
+    """The address of a scheduler, its process and those of two workers, started as the documentation says."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    environ = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    host, port = address.removeprefix("tcp://").split(":")
+    scheduler = [str(DASK), "scheduler", "--host", host, "--port", port, "--no-dashboard"]
+    worker = [str(DASK), "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    started = [subprocess.Popen(words, env=environ, **quiet) for words in (scheduler, worker, worker)]
+    yield address, started
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.needs("distributed")
+def test_a_cluster_that_loses_a_worker_finishes_with_the_same_table(undisturbed, cluster, tmp_path):
+    address, (_, *workers) = cluster
+    process = subprocess.Popen(
+        command(tmp_path, "--scheduler", address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: lines(tmp_path) >= 4, process)
+    workers[0].send_signal(signal.SIGKILL)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert f"{RUNS} runs done now" in out
+    assert keys(tmp_path) == keys(undisturbed)
+    assert table(tmp_path) == table(undisturbed)
+    assert workers[1].poll() is None
+
+
+@pytest.mark.needs("distributed")
+def test_a_cluster_that_loses_its_scheduler_is_said_to_be_gone_and_finished_runs_are_kept(cluster, tmp_path):
+    address, (scheduler, *_) = cluster
+    process = subprocess.Popen(
+        command(tmp_path, "--scheduler", address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: lines(tmp_path) >= 2, process)
+    scheduler.send_signal(signal.SIGKILL)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2, err
+    assert f"the scheduler at {address} is gone" in err
+    assert 2 <= lines(tmp_path) < RUNS
+
+
+@pytest.mark.needs("distributed")
+def test_a_scheduler_that_is_not_there_is_said_to_be_missing(tmp_path):
+    done = finish(tmp_path, "--scheduler", f"tcp://127.0.0.1:{free_port()}")
+    assert done.returncode == 2
+    assert "there is no scheduler at" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["table-of-contents"], "table-main"),
+        (["all", "--budget", "0"], "the budget is 0.0"),
+        (["all", "--environment", "chess"], "'chess' is no environment of the paper"),
+        (["figure-paths", "--environment", "xor"], "figure-paths shows frozenlake_12x12"),
+        (["all", "--processes", "0"], "processes is 0"),
+        (["all", "--scheduler", "tcp://x:1", "--processes", "2"], "exclude each other"),
+    ],
+)
+def test_bad_usage_is_refused(words, message, tmp_path):
+    done = subprocess.run(
+        [SCRIPT, "reproduce", *words, "--output", tmp_path], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
