@@ -192,9 +192,7 @@ class Task:
         data = json.loads(path.read_text(encoding="utf-8"))
         assert data["format"] == FORMAT, path
         features = np.array(data["features"], dtype=float)
-        mdp = MDP.from_dense(
-            data["transitions"], data["rewards"], data["initial"], features, discount=data["discount"]
-        )
+        mdp = MDP.from_dense(data["transitions"], data["rewards"], data["initial"], features, discount=data["discount"])
         predicates = np.array(data["predicates"], dtype=np.bool_).reshape(len(features), -1)
         limits = data["max_depth"], data["max_leaves"], data["gap"]
         return cls(mdp, tuple(data["categorical"]), predicates, *limits, data["settings"])

@@ -40,6 +40,7 @@ def solve(
     seed: int = 0,
     threads: int = 1,
     memory_limit: int = 2048,
+    node_limit: int | None = None,
     progress: Callable[[TracePoint], None] | None = None,
     **options: Any,
 ) -> Solution:
@@ -56,6 +57,8 @@ def solve(
         seed: the same seed gives the same tree.
         threads: how many cores to use.
         memory_limit: MiB for what the search remembers; it forgets what is least useful.
+        node_limit: how many partial trees the search looks at before it returns the best tree so far. The solution is
+            then the same in every run, to the last byte of its file; times are left out of it.
         progress: called with (seconds, value, bound) as these improve.
         options: settings of the method; `executor` of search, `backend` and `form` of milp, `ties` of copy,
             `iterations` of viper.
@@ -69,10 +72,12 @@ def solve(
     for option in options:
         if option not in signature(METHODS[method]).parameters:
             raise InputError(f"the method {method} has no setting {option!r}")
-    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit)
+    if node_limit is not None and method != "search":
+        raise InputError(f"node_limit is for the method search; limit the time of {method} instead")
+    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit, node_limit)
     max_depth, max_leaf_nodes, seed = limits.max_depth, limits.max_leaf_nodes, limits.seed
     splits = Splits.of(mdp) if splits is None else splits
-    watch = Watch(time_limit, progress)
+    watch = Watch(time_limit, progress, limits.node_limit)
     claim = METHODS[method](mdp, splits, limits, watch, **options)
     tree = claim.tree.pruned(splits.observations)
     value = planning.tree_return(mdp, tree, splits.observations)
@@ -94,9 +99,10 @@ def solve(
         stop=claim.stop,
         optimal_return=optimal.value,
         random_return=random.value,
-        seconds=watch.elapsed,
+        seconds=watch.elapsed if limits.node_limit is None else None,
         seed=seed,
         trace=tuple(watch.trace),
+        node_limit=limits.node_limit,
     )
 
 

@@ -15,7 +15,7 @@ import omdt
 from omdt import cli, planning
 from omdt.errors import InputError
 from omdt.mdp import MDP
-from omdt.methods.search import evaluation, exact, frontier, method, tables
+from omdt.methods.search import evaluation, exact, frontier, tables
 from omdt.methods.search.boxes import Regions
 from omdt.methods.search.local import LocalSearch, local_search, to_policy
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses

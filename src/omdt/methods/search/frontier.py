@@ -136,6 +136,7 @@ class Frontier:
         rounds: how many there were.
         closed: the highest bound of all that was closed.
         budget: the one that tables are made for.
+        out_of_memory: whether there was not enough to go on.
     """
 
     def __init__(
@@ -143,13 +144,16 @@ class Frontier:
     ) -> None:
         self.limits, self.watch, self.local = limits, watch, local
         name = f"{os.getpid()}-{next(_names)}"
-        # This process and every worker have tables of their own, and the frontier takes as much.
-        max_bytes = limits.memory_limit * 2**20 // (limits.threads + 2)
+        # A third is for the frontier, however many explore, because what it forgets can show in a bound; this process
+        # and every worker share the rest.
+        memory = limits.memory_limit * 2**20
+        max_bytes = 2 * memory // 3 // (limits.threads + 1)
         self.problem = Problem(name, mdp, local.sides, local.size, local.optimal, max_bytes)
         self.workers = Workers(self.problem, limits.threads, executor, watch)
-        self.max_vectors = max_bytes // (8 * mdp.n_states)
+        self.max_vectors = memory // 3 // (8 * mdp.n_states)
         self.explorer = self.problem.explorer()
         self.rounds, self.closed, self.budget = 0, -np.inf, np.inf
+        self.out_of_memory = False
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, Partial]] = []
         self._push((local.bound, Partial(None, local.optimal.upper)))
@@ -177,18 +181,28 @@ class Frontier:
         cases = [(-negated, partial) for negated, _, partial in taken if -negated > incumbent.target]
         self.closed = max([self.closed, *(-it[0] for it in taken[len(cases) :])])
         nodes = min(NODES_A_CASE, 2**self.rounds)
-        if self.workers.executor is None:
-            found = [self.explorer.explore(case, incumbent, nodes, self.watch) for case in cases]
-            meanwhile()
-        else:
-            futures = self._submit(self.workers.executor, cases, incumbent, nodes)
-            meanwhile()
-            found = self._collect(cases, futures)
+        try:
+            found = self._explored(cases, incumbent, nodes, meanwhile)
+        except MemoryError:
+            self.out_of_memory = True
+            found = [_unexplored(case) for case in cases]
         for findings in found:
             self._take(findings)
         self._thin()
         self.local.bound = self.bound
         self.watch.report(self.local.value, self.bound)
+
+    def _explored(
+        self, cases: list[Case], incumbent: Incumbent, nodes: int, meanwhile: Callable[[], None]
+    ) -> list[Findings]:
+        """What comes of each case, by this process or by others."""
+        if self.workers.executor is None:
+            found = [self.explorer.explore(case, incumbent, nodes, self.watch) for case in cases]
+            meanwhile()
+            return found
+        futures = self._submit(self.workers.executor, cases, incumbent, nodes)
+        meanwhile()
+        return self._collect(cases, futures)
 
     def _submit(
         self, executor: Executor, cases: list[Case], incumbent: Incumbent, nodes: int
@@ -206,7 +220,7 @@ class Frontier:
         while not self.watch.interrupted and wait(futures, POLL_SECONDS).not_done:
             pass
         found = [_result(future) for future in futures] or [None] * len(cases)
-        return [it or Findings([case], -np.inf, None, -np.inf) for it, case in zip(found, cases, strict=True)]
+        return [it or _unexplored(case) for it, case in zip(found, cases, strict=True)]
 
     def _thin(self) -> None:
         """When memory is short, let the cases of low bound start from the vector that all have in common."""
@@ -217,6 +231,7 @@ class Frontier:
             self._heap[self.max_vectors // 2 :] = [(*it[:2], replace(it[2], vector=common)) for it in rest]
 
     def _take(self, findings: Findings) -> None:
+        self.watch.nodes += findings.nodes
         self.closed = max(self.closed, findings.closed)
         for case in findings.open:
             self._push(case)
@@ -236,6 +251,11 @@ class Frontier:
         if budget < FRESH * self.budget:
             self.budget = budget
         return Incumbent(self.local.value, target, self.budget)
+
+
+def _unexplored(case: Case) -> Findings:
+    """A case that remains as it was."""
+    return Findings([case], -np.inf, None, -np.inf)
 
 
 def _result(future: Future[Findings]) -> Findings | None:
