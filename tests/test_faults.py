@@ -1,4 +1,4 @@
-"""Whatever happens to a running command, what was found is kept and printed, files are whole or absent, and it is said."""
+"""Whatever happens to a running command, what was found is kept, files are whole or absent, and it is said."""
 
 import json
 import os
@@ -229,7 +229,7 @@ def test_a_directory_that_takes_no_files_is_refused_before_the_work(command: tup
 
 def test_a_read_only_directory_is_refused_before_the_work(folder: Path) -> None:
     if os.geteuid() == 0:
-        # Permissions do not bind this user, but the question is the same in a directory that takes no files from anyone.
+        # Permissions do not bind this user; another directory that takes no files stands in.
         path, reason = Path("/proc/self/policy.json"), "is not writable"
     else:
         path, reason = folder / "closed" / "policy.json", "Permission denied"
@@ -279,7 +279,7 @@ def test_without_memory_for_the_problem_there_is_a_message(folder: Path) -> None
 
 
 def test_a_small_memory_limit_changes_nothing_but_the_time() -> None:
-    words = ("solve", "frozenlake_8x8", "--depth", "3", "--json")
+    words = ("solve", "frozenlake_4x4", "--depth", "3", "--json")
     much, little = (json.loads(Command(*words, "--memory-limit", mib).end()[1]) for mib in (2048, 1))
     assert much["proven"]
     assert {key: little[key] for key in ("tree", "value", "bound")} == {

@@ -202,9 +202,9 @@ def solve(
         else:
             show(solution, _console())
     if solution.stop is Stop.MEMORY:
-        typer.echo("omdt: there was not enough memory to go on; this is the best tree so far", err=True)
+        _tell("there was not enough memory to go on; this is the best tree so far")
     if solution.stop is Stop.INTERRUPTED:
-        typer.echo("omdt: interrupted; this is the best tree so far", err=True)
+        _tell("interrupted; this is the best tree so far")
         raise typer.Exit(130)
 
 
@@ -256,7 +256,7 @@ def compare(
         else:
             show_comparison(comparison, _console())
     if comparison.interrupted:
-        typer.echo("omdt: interrupted; this is what there was so far", err=True)
+        _tell("interrupted; this is what there was so far")
         raise typer.Exit(130)
 
 
@@ -464,7 +464,7 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
         mdp = read(problem, discount=discount, **parse_outside(problem, settings or []))
     for warning in assumed:
         if issubclass(warning.category, InputWarning):
-            typer.echo(f"omdt: {warning.message}", err=True)
+            _tell(str(warning.message))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return mdp
@@ -529,6 +529,13 @@ def _line(console: "Console", text: str) -> None:
     console.print(text, markup=False, soft_wrap=True)
 
 
+def _tell(message: str) -> None:
+    """A message on standard error, with nothing in it that a terminal would obey."""
+    from omdt.tree import printable
+
+    typer.echo("omdt: " + "\n".join(map(printable, message.split("\n"))), err=True)
+
+
 def _escape(text: str) -> str:
     from rich.markup import escape
 
@@ -550,18 +557,18 @@ def main() -> None:
             finally:
                 sys.stdout.flush()
     except (InputError, MissingExtraError) as error:
-        typer.echo(f"omdt: {error}", err=True)
+        _tell(str(error))
         sys.exit(2)
     except OutputError as error:
-        typer.echo(f"omdt: {error}", err=True)
+        _tell(str(error))
         sys.exit(1)
     except MemoryError:
-        typer.echo("omdt: there is not enough memory for this problem", err=True)
+        _tell("there is not enough memory for this problem")
         sys.exit(1)
     except OSError as error:
         # Of a reader of our output that has left there is nobody to tell.
         if not isinstance(error, BrokenPipeError):
-            typer.echo(f"omdt: cannot write the result: {error.strerror or error}", err=True)
+            _tell(f"cannot write the result: {error.strerror or error}")
         # What could not be written must not be tried again at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

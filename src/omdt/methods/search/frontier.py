@@ -10,6 +10,7 @@ import heapq
 import itertools
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
@@ -65,9 +66,17 @@ _explorers: dict[str, Explorer] = {}
 
 
 def _start_worker(problem: Problem) -> None:
-    """Get a process of our own ready; interrupts are its parent's business."""
+    """Get a process of our own ready; interrupts are its parent's business, with which it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     _explorers[problem.name] = problem.explorer()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has gone: one that was killed could not tell its workers."""
+    while os.getppid() == parent:
+        time.sleep(POLL_SECONDS)
+    os._exit(1)
 
 
 def explore(problem: Problem | str, case: Case, incumbent: Incumbent, nodes: int, deadline: float) -> Findings:
