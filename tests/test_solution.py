@@ -32,7 +32,7 @@ PROMISED = [
     "trace",
     "tree",
 ]
-EXTENSIONS = {"requested_gap", "feature_names", "integer_features", "action_names"}
+EXTENSIONS = {"node_limit", "requested_gap", "feature_names", "integer_features", "action_names"}
 
 
 def solution(**changes) -> Solution:
