@@ -183,7 +183,7 @@ def test_a_kill_in_the_middle_of_writing_leaves_the_old_file(tmp_path: Path) -> 
 
 
 def test_a_worker_that_dies_costs_nothing_but_time(folder: Path) -> None:
-    words = ("solve", "frozenlake_8x8", "--depth", "4", "--json")
+    words = ("solve", "frozenlake_8x8", "--depth", "3", "--json")
     alone = json.loads(Command(*words, "--threads", 1).end()[1])
     command = Command(*words, "--threads", 2).wait_until_found()
     workers = until(command.children)

@@ -65,10 +65,10 @@ _explorers: dict[str, Explorer] = {}
 """The explorer of the problem this process works on, by the problem's name."""
 
 
-def _start_worker(problem: Problem) -> None:
+def _start_worker(problem: Problem, parent: int) -> None:
     """Get a process of our own ready; interrupts are its parent's business, with which it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _explorers[problem.name] = problem.explorer()
 
 
@@ -117,7 +117,9 @@ class Workers:
             return self.given
         if self._pool is None and self.threads > 1 and self.watch.elapsed > SOLO_SECONDS:
             pool = import_module("loky").ProcessPoolExecutor
-            self._pool = pool(self.threads, initializer=_start_worker, initargs=(self.problem,), env=ONE_THREAD)
+            self._pool = pool(
+                self.threads, initializer=_start_worker, initargs=(self.problem, os.getpid()), env=ONE_THREAD
+            )
         executor: Executor | None = self._pool
         return executor
 
