@@ -46,8 +46,12 @@ THREADS_EVERY = 500
 TIME_LIMIT = 60.0
 """Seconds after which a run counts as hanging."""
 
-RELATIVE = 1e-10
-"""What a bound may lack of the best return, and a value be off, relative to the returns of trees and policies."""
+RELATIVE = 1e-9
+"""What a bound may lack of the best return, and a value be off, relative to the returns of trees and policies.
+
+This is the tolerance of `omdt.solve`: a finished search whose bound exceeds the value by less than is known of both
+says that they are equal, and another tree may then be better by as much.
+"""
 
 ABSOLUTE = 1e-13
 """What a value may be off besides, relative to the largest conceivable return."""
