@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test lint types format bench bench-formats bench-growth bench-search bench-milp bench-viper reproduce docs clean
+.PHONY: help install demo test lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-search bench-milp bench-viper reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -13,6 +13,8 @@ help:
 	@echo "make lint          check style"
 	@echo "make types         check types"
 	@echo "make format        put the code into the project's style"
+	@echo "make fuzz          compare search, programs and brute force on random problems (SECONDS=600 SEED=0)"
+	@echo "make fuzz-readers  read random bytes as files of every format (SECONDS=600 for each; Linux)"
 	@echo "make bench         print build, planning and simulation times"
 	@echo "make bench-formats print time and memory of reading large models"
 	@echo "make bench-growth  time and memory of the search as lakes and networks grow (up to 20 minutes)"
@@ -48,6 +50,18 @@ types: install
 format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+SECONDS ?= 600
+SEED ?= 0
+
+fuzz: install
+	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --seed $(SEED)
+
+fuzz-readers: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	for reader in npz drn tra csv json; do \
+		$(BIN)/python tests/fuzz_readers.py $$reader --seconds $(SECONDS) || exit 1; \
+	done
 
 bench: install
 	$(BIN)/python benchmarks/foundation.py

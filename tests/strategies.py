@@ -87,6 +87,8 @@ def transition_array(rng: np.random.Generator, S: int, A: int, dynamics: str) ->
                 P[s, a, s + 1 :] = distribution(rng, S - 1 - s)
             elif dynamics == "deterministic":
                 P[s, a, rng.integers(S)] = 1
+            elif dynamics == "ergodic":
+                P[s, a] = rng.dirichlet(np.ones(S))
             else:
                 P[s, a] = distribution(rng, S)
     return P

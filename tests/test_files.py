@@ -1,10 +1,11 @@
 """A file is written whole or not at all."""
 
 import os
+from pathlib import Path
 
 import pytest
 
-from omdt.errors import InputError
+from omdt.errors import InputError, OutputError
 from omdt.files import check_writable, write_whole
 from strategies import refusal
 
@@ -17,7 +18,9 @@ def test_what_is_written_is_in_the_file_and_nothing_else_is_left(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(("error", "raised"), [(OSError(28, "No space left"), InputError), (ZeroDivisionError(), None)])
+@pytest.mark.parametrize(
+    ("error", "raised"), [(OSError(28, "No space left"), OutputError), (ZeroDivisionError(), None)]
+)
 def test_a_write_that_fails_midway_leaves_the_old_file(tmp_path, error, raised):
     path = tmp_path / "result"
     path.write_bytes(b"old")
@@ -41,7 +44,7 @@ def test_a_disk_that_fails_leaves_the_old_file_and_a_message(tmp_path, monkeypat
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, step, fail)
-    with pytest.raises(InputError, match=r"cannot write .*result: Input/output error"):
+    with pytest.raises(OutputError, match=r"cannot write .*result: Input/output error"):
         write_whole(path, lambda stream: stream.write(b"new"))
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
@@ -57,8 +60,11 @@ def test_places_that_cannot_be_written_are_refused_by_name(tmp_path, function):
 
 
 def test_a_directory_without_permission_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(InputError, match="is not writable"):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    with pytest.raises(InputError, match=r"is not writable \(Permission denied\)"):
         check_writable(tmp_path / "result")
 
 

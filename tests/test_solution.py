@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from omdt import InputError, Solution, TreePolicy, load
+from omdt.errors import OutputError
 from omdt.solution import Limits, Stop, Watch
 from strategies import refusal
 
@@ -31,7 +32,7 @@ PROMISED = [
     "trace",
     "tree",
 ]
-EXTENSIONS = {"requested_gap", "feature_names", "integer_features", "action_names"}
+EXTENSIONS = {"node_limit", "rounding", "requested_gap", "feature_names", "integer_features", "action_names"}
 
 
 def solution(**changes) -> Solution:
@@ -240,7 +241,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"cannot write .*policy\.json: No space left"):
+    with pytest.raises(OutputError, match=r"cannot write .*policy\.json: No space left"):
         solution(problem="other").save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

@@ -3,14 +3,17 @@
 import io
 import json
 import os
+import signal
 import sys
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omdt.errors import InputError, MissingExtraError
+from omdt.errors import InputError, MissingExtraError, OutputError
 from omdt.reproduce.command import reproduce
 from omdt.terminal import console as _console
 from omdt.terminal import cores as _cores
@@ -154,6 +157,12 @@ def solve(
     memory_limit: Annotated[
         int, typer.Option(metavar="MIB", help="Memory for what the search remembers; it forgets the rest.")
     ] = 2048,
+    node_limit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Stop after N partial trees; every run then gives the same file.", show_default=False
+        ),
+    ] = None,
     settings: Settings = None,
     discount: Discount = None,
     as_json: AsJson = False,
@@ -186,16 +195,19 @@ def solve(
             seed=seed,
             threads=threads,
             memory_limit=memory_limit,
+            node_limit=node_limit,
             progress=lambda point: status.update(_progress_line(*point)),
             **options,
         )
-    if output is not None:
-        solution.save(output)
-    if as_json:
-        sys.stdout.write(solution.to_json())
-    else:
-        show(solution, _console())
+    with _saving(solution.save, output):
+        if as_json:
+            sys.stdout.write(solution.to_json())
+        else:
+            show(solution, _console())
+    if solution.stop is Stop.MEMORY:
+        _tell("there was not enough memory to go on; this is the best tree so far")
     if solution.stop is Stop.INTERRUPTED:
+        _tell("interrupted; this is the best tree so far")
         raise typer.Exit(130)
 
 
@@ -239,16 +251,30 @@ def compare(
             processes=_cores() if processes is None else processes,
             progress=lambda done, total, last: status.update(f"{done} of {total} runs done, the last of {last}"),
         )
-    if output is not None:
-        comparison.save(output)
-    if as_json:
-        sys.stdout.write(comparison.to_json())
-    elif as_csv:
-        sys.stdout.write(comparison.to_csv())
-    else:
-        show_comparison(comparison, _console())
+    with _saving(comparison.save, output):
+        if as_json:
+            sys.stdout.write(comparison.to_json())
+        elif as_csv:
+            sys.stdout.write(comparison.to_csv())
+        else:
+            show_comparison(comparison, _console())
     if comparison.interrupted:
+        _tell("interrupted; this is what there was so far")
         raise typer.Exit(130)
+
+
+@contextmanager
+def _saving(save: Callable[[Path], None], output: Path | None) -> Iterator[None]:
+    """Save a result before it is printed; what cannot be saved is printed all the same, and then the error is told."""
+    failure: Exception | None = None
+    try:
+        if output is not None:
+            save(output)
+    except (InputError, OutputError) as error:
+        failure = error
+    yield
+    if failure is not None:
+        raise OutputError(str(failure))
 
 
 def show_comparison(comparison: "Comparison", console: "Console") -> None:
@@ -395,7 +421,9 @@ def show(solution: "Solution", console: "Console") -> None:
     table.add_row("random", f"{solution.random_return:.9g}", "every action equally likely")
     table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
     console.print(table)
-    console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {solution.seconds:.2f} s)[/dim]")
+    amount, unit = solution.effort
+    effort = f"{amount:.2f} s" if unit == "seconds" else f"{amount:,.0f} {unit}"
+    console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
 
 
 def _meaning_of_bound(solution: "Solution") -> str:
@@ -437,7 +465,7 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
         mdp = read(problem, discount=discount, **parse_outside(problem, settings or []))
     for warning in assumed:
         if issubclass(warning.category, InputWarning):
-            typer.echo(f"omdt: {warning.message}", err=True)
+            _tell(str(warning.message))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return mdp
@@ -494,6 +522,13 @@ def _line(console: "Console", text: str) -> None:
     console.print(text, markup=False, soft_wrap=True)
 
 
+def _tell(message: str) -> None:
+    """A message on standard error, with nothing in it that a terminal would obey."""
+    from omdt.tree import printable
+
+    typer.echo("omdt: " + "\n".join(map(printable, message.split("\n"))), err=True)
+
+
 def _escape(text: str) -> str:
     from rich.markup import escape
 
@@ -501,16 +536,54 @@ def _escape(text: str) -> str:
 
 
 def main() -> None:
-    """Run the command line; bad input ends with status 2 and a message, an interrupt with 130."""
+    """Run the command line.
+
+    Bad input ends with status 2 and a message, Ctrl-C with 130, SIGTERM with 143, everything else that fails with 1.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        with _heeding_termination():
+            try:
+                app()
+            finally:
+                sys.stdout.flush()
     except (InputError, MissingExtraError) as error:
-        typer.echo(f"omdt: {error}", err=True)
+        _tell(str(error))
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader of our output has left; there is nobody to tell.
+    except OutputError as error:
+        _tell(str(error))
+        sys.exit(1)
+    except MemoryError:
+        _tell("there is not enough memory for this problem")
+        sys.exit(1)
+    except OSError as error:
+        # Of a reader of our output that has left there is nobody to tell.
+        if not isinstance(error, BrokenPipeError):
+            _tell(f"cannot write the result: {error.strerror or error}")
+        # What could not be written must not be tried again at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+@contextmanager
+def _heeding_termination() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does, with a status of its own."""
+    came: list[int] = []
+
+    def terminate(number: int, frame: Any) -> None:
+        came.append(number)
+        on_interrupt = signal.getsignal(signal.SIGINT)
+        # A process in the background may have been told to ignore Ctrl-C, but not this.
+        (on_interrupt if callable(on_interrupt) else signal.default_int_handler)(number, frame)
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except SystemExit as end:
+        if came and end.code == 130:
+            sys.exit(143)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -231,7 +231,7 @@ def _summary(row: str, runs: list[Solution]) -> Row:
         bound=min(solution.bound for solution in runs),
         proven=all(solution.proven for solution in runs),
         decision_nodes=float(np.mean([solution.tree.n_decision_nodes for solution in runs])),
-        seconds=float(np.mean([solution.seconds for solution in runs])),
+        seconds=float(np.mean([solution.effort[0] for solution in runs])),
     )
 
 

@@ -15,6 +15,10 @@ class FalseClaimError(RuntimeError):
     """A method claimed a bound that its own tree exceeds: a bug in the method, never the user's fault."""
 
 
+class OutputError(RuntimeError):
+    """A result could not be written although its place looked fine, as on a full disk; the exit status is 1."""
+
+
 class MissingExtraError(ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from omdt.errors import InputError
+from omdt.errors import InputError, OutputError
 
 
 def check_writable(path: Path) -> None:
@@ -20,14 +20,20 @@ def check_writable(path: Path) -> None:
             raise InputError(f"cannot write {path}: it is not a regular file")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"cannot write {path}: the directory {folder} is not writable")
+    # Permissions do not tell all: only a file that was made shows that files can be made there.
+    temporary = _beside(path)
+    try:
+        temporary.touch()
+        temporary.unlink()
+    except OSError as error:
+        message = f"cannot write {path}: the directory {folder} is not writable ({error.strerror or error})"
+        raise InputError(message) from None
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file through `write` so that `path` holds either its old content or all of the new."""
     check_writable(path)
-    temporary = path.with_name(f".omdt.{os.getpid()}.tmp")
+    temporary = _beside(path)
     try:
         with open(temporary, "wb") as stream:
             write(stream)
@@ -35,6 +41,11 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
             os.fsync(stream.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    """The temporary file of this process for a file."""
+    return path.with_name(f".omdt.{os.getpid()}.tmp")

@@ -20,7 +20,7 @@ from omdt.tree import TreePolicy
 FORMAT = "omdt-solution-1"
 
 TracePoint = tuple[float, float, float]
-"""Seconds since the start, value of the best tree, upper bound."""
+"""Seconds since the start, or nodes where these are limited; value of the best tree; upper bound."""
 
 
 def relative_gap(value: float, bound: float) -> float:
@@ -40,6 +40,7 @@ class Limits:
         seed: the same seed gives the same tree.
         threads: how many cores to use.
         memory_limit: MiB for what the search remembers.
+        node_limit: partial trees that the search looks at, or None; what comes of it is the same in every run.
     """
 
     max_depth: int | None = None
@@ -49,6 +50,7 @@ class Limits:
     seed: int = 0
     threads: int = 1
     memory_limit: int = 2048
+    node_limit: int | None = None
 
     def __post_init__(self) -> None:
         counts = (
@@ -57,6 +59,7 @@ class Limits:
             ("seed", 0, False),
             ("threads", 1, False),
             ("memory_limit", 1, False),
+            ("node_limit", 1, True),
         )
         for name, least, optional in counts:
             value = getattr(self, name)
@@ -77,11 +80,24 @@ class Limits:
 
 
 class Watch:
-    """The clock of one run and the record of what it found so far."""
+    """The clock of one run and the record of what it found so far.
 
-    def __init__(self, time_limit: float | None = None, listener: Callable[[TracePoint], None] | None = None) -> None:
+    Args:
+        time_limit: seconds, or None.
+        listener: hears of every improvement, with the seconds since the start.
+        node_limit: partial trees to look at, or None. With a limit the trace counts nodes instead of seconds, so that
+            it is the same in every run.
+    """
+
+    def __init__(
+        self,
+        time_limit: float | None = None,
+        listener: Callable[[TracePoint], None] | None = None,
+        node_limit: int | None = None,
+    ) -> None:
         self.start = time.perf_counter()
         self.time_limit = math.inf if time_limit is None else time_limit
+        self.node_limit, self.nodes = node_limit, 0
         self.listener = listener
         self.whole: Watch | None = None
         self._interrupted = False
@@ -101,6 +117,11 @@ class Watch:
     def interrupted(self) -> bool:
         """Whether Ctrl-C was pressed."""
         return self._interrupted or (self.whole is not None and self.whole.interrupted)
+
+    @property
+    def out_of_nodes(self) -> bool:
+        """Whether as many nodes were looked at as the limit allows."""
+        return self.node_limit is not None and self.nodes >= self.node_limit
 
     def part(self, seconds: float) -> "Watch":
         """A watch without a listener for a part of the run; an interrupt of the run ends the part, too."""
@@ -130,11 +151,11 @@ class Watch:
 
     def report(self, value: float, bound: float) -> None:
         """Record the value of the best tree and the bound; the listener hears of it."""
-        point = (round(self.elapsed, 4), value, bound)
-        if not self.trace or self.trace[-1][1:] != point[1:]:
-            self.trace.append(point)
+        seconds = round(self.elapsed, 4)
+        if not self.trace or self.trace[-1][1:] != (value, bound):
+            self.trace.append((seconds if self.node_limit is None else float(self.nodes), value, bound))
         if self.listener is not None:
-            self.listener(point)
+            self.listener((seconds, value, bound))
 
 
 class Stop(StrEnum):
@@ -143,6 +164,7 @@ class Stop(StrEnum):
     COMPLETE = "complete"
     """It finished: no tree within the limits is better than the one it returns."""
     TIME = "time"
+    NODES = "nodes"
     MEMORY = "memory"
     INTERRUPTED = "interrupted"
     HEURISTIC = "heuristic"
@@ -181,9 +203,11 @@ class Solution:
         stop: why the method stopped.
         optimal_return: return of the best policy of any form.
         random_return: return of the uniformly random policy.
-        seconds: how long it took.
+        seconds: how long it took; None with a limit on nodes, so that every run gives the same solution.
         seed: what made it repeatable.
-        trace: how value and bound moved.
+        trace: how value and bound moved over the seconds, or over the nodes where these are limited.
+        node_limit: limit on the partial trees that the search looks at, or None.
+        rounding: how much value and bound may differ by rounding alone.
     """
 
     problem: str
@@ -198,19 +222,31 @@ class Solution:
     stop: Stop
     optimal_return: float
     random_return: float
-    seconds: float
+    seconds: float | None
     seed: int
     trace: tuple[TracePoint, ...]
+    node_limit: int | None = None
+    rounding: float = 0.0
 
     @property
     def gap(self) -> float:
-        """How far the value may be from the best of any tree within the limits, relative to the value."""
-        return relative_gap(self.value, self.bound)
+        """How far the value may be from the best of any tree within the limits, relative to the value.
+
+        The bound is rounded up; a finished search whose bound exceeds the value for no other reason has a gap of 0.
+        """
+        return 0.0 if self.bound - self.value <= self.rounding else relative_gap(self.value, self.bound)
 
     @property
     def proven(self) -> bool:
         """Whether the gap is at most the requested one."""
         return self.gap <= self.requested_gap
+
+    @property
+    def effort(self) -> tuple[float, str]:
+        """How much work it was, and in what that is counted: seconds, or nodes where these are limited."""
+        if self.seconds is not None:
+            return self.seconds, "seconds"
+        return (self.trace[-1][0] if self.trace else 0.0), "nodes"
 
     @property
     def normalized_return(self) -> float:
@@ -250,8 +286,10 @@ class Solution:
             "optimal_return": self.optimal_return,
             "random_return": self.random_return,
             "normalized_return": self.normalized_return,
-            "seconds": round(self.seconds, 3),
+            "seconds": None if self.seconds is None else round(self.seconds, 3),
             "seed": self.seed,
+            "node_limit": self.node_limit,
+            "rounding": self.rounding,
             "trace": [list(point) for point in self.trace],
             "feature_names": list(self.tree.feature_names),
             "integer_features": list(self.tree.integer),
@@ -297,9 +335,11 @@ class Solution:
             stop=Stop(stop),
             optimal_return=_number(data, "optimal_return"),
             random_return=_number(data, "random_return"),
-            seconds=_number(data, "seconds"),
+            seconds=None if data.get("seconds", 0) is None else _number(data, "seconds"),
             seed=_entry(data, "seed", int),
             trace=tuple(_trace_point(point) for point in _entry(data, "trace", list)),
+            node_limit=_entry(data, "node_limit", int, type(None)) if "node_limit" in data else None,
+            rounding=_number(data, "rounding") if "rounding" in data else 0.0,
         )
 
 

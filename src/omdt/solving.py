@@ -12,7 +12,7 @@ from omdt.methods.iddt import iddt
 from omdt.methods.milp import solve_milp
 from omdt.methods.search.method import search
 from omdt.methods.viper import viper
-from omdt.solution import Claim, Limits, Solution, Stop, TracePoint, Watch
+from omdt.solution import Claim, Limits, Solution, TracePoint, Watch
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
 
@@ -40,6 +40,7 @@ def solve(
     seed: int = 0,
     threads: int = 1,
     memory_limit: int = 2048,
+    node_limit: int | None = None,
     progress: Callable[[TracePoint], None] | None = None,
     **options: Any,
 ) -> Solution:
@@ -56,6 +57,8 @@ def solve(
         seed: the same seed gives the same tree.
         threads: how many cores to use.
         memory_limit: MiB for what the search remembers; it forgets what is least useful.
+        node_limit: how many partial trees the search looks at before it returns the best tree so far. The solution is
+            then the same in every run, to the last byte of its file; times are left out of it.
         progress: called with (seconds, value, bound) as these improve.
         options: settings of the method; `executor` of search, `backend` and `form` of milp, `ties` of copy,
             `iterations` of viper.
@@ -69,17 +72,19 @@ def solve(
     for option in options:
         if option not in signature(METHODS[method]).parameters:
             raise InputError(f"the method {method} has no setting {option!r}")
-    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit)
+    if node_limit is not None and method != "search":
+        raise InputError(f"node_limit is for the method search; limit the time of {method} instead")
+    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit, node_limit)
     max_depth, max_leaf_nodes, seed = limits.max_depth, limits.max_leaf_nodes, limits.seed
     splits = Splits.of(mdp) if splits is None else splits
-    watch = Watch(time_limit, progress)
+    watch = Watch(time_limit, progress, limits.node_limit)
     claim = METHODS[method](mdp, splits, limits, watch, **options)
     tree = claim.tree.pruned(splits.observations)
     value = planning.tree_return(mdp, tree, splits.observations)
     optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
     random = planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp)))
     _check_size(tree, limits)
-    bound = _checked_bound(claim, value, optimal)
+    bound, rounding = _checked_bound(claim, value, optimal)
     watch.report(value.value, bound)
     return Solution(
         problem=mdp.name,
@@ -94,9 +99,11 @@ def solve(
         stop=claim.stop,
         optimal_return=optimal.value,
         random_return=random.value,
-        seconds=watch.elapsed,
+        seconds=watch.elapsed if limits.node_limit is None else None,
         seed=seed,
         trace=tuple(watch.trace),
+        node_limit=limits.node_limit,
+        rounding=rounding,
     )
 
 
@@ -109,8 +116,10 @@ def _check_size(tree: TreePolicy, limits: Limits) -> None:
         )
 
 
-def _checked_bound(claim: Claim, value: planning.Certified[float], optimal: planning.Certified[float]) -> float:
-    """The claimed bound, at most the optimum; the value itself when a finished method claims no more than that."""
+def _checked_bound(
+    claim: Claim, value: planning.Certified[float], optimal: planning.Certified[float]
+) -> tuple[float, float]:
+    """The claimed bound, at most the optimum and at least the value; and what both may differ by rounding alone."""
     rounding = 2 * (value.error + optimal.error)
     # Where nothing can be earned at all, only underflow is left.
     tolerance = TOLERANCE * max(abs(value.value), abs(optimal.value), 1e-280)
@@ -119,8 +128,5 @@ def _checked_bound(claim: Claim, value: planning.Certified[float], optimal: plan
             f"the method claims that no tree returns more than {claim.bound!r}, "
             f"but its own tree returns {value.value!r}"
         )
-    bound = max(min(claim.bound, optimal.upper), value.value)
-    if rounding > tolerance:
-        # What is not known of the value counts as gap.
-        return bound + value.error
-    return value.value if claim.stop is Stop.COMPLETE and bound <= value.value + rounding else bound
+    # Where even the value is known to less than the tolerance, what is not known counts as gap.
+    return max(min(claim.bound, optimal.upper), value.upper), rounding if rounding <= tolerance else 0.0

@@ -13,6 +13,7 @@ from hypothesis import given
 
 from omdt import MDP, InputError, read, write
 from omdt.environments import PAPER
+from omdt.errors import OutputError
 from strategies import BAD_MODELS, environment, good_arrays, mdp_from, mdps, refusal
 
 REQUIRED = list(good_arrays())
@@ -302,7 +303,7 @@ def test_a_write_that_fails_leaves_the_old_file(path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match="cannot write"):
+    with pytest.raises(OutputError, match="cannot write"):
         write(environment("xor"), path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]

@@ -3,8 +3,8 @@
 import signal
 import sys
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import permutations, product
+from dataclasses import replace
+from itertools import product
 from multiprocessing import get_context
 from typing import Any
 
@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 import omdt
-from brute_force import returns, tree_policies
 from omdt import cli, planning
 from omdt.errors import InputError
 from omdt.mdp import MDP
-from omdt.methods.search import evaluation, exact, frontier, method, symmetry, tables
+from omdt.methods.search import evaluation, exact, frontier, symmetry, tables
 from omdt.methods.search.boxes import Regions, decisive
 from omdt.methods.search.local import LocalSearch, local_search, to_policy
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses
 from omdt.solution import Limits, Solution, Stop, Watch
 from omdt.splits import Splits
+from tasks import LABELS, Task, best_return, random_mdp, random_questions, rare_paths, symmetric_mdp
 
 PROVEN_RETURNS = [  # as published, found by two other solvers
     ("frozenlake_4x4", 3, 0.520125),
@@ -37,110 +37,17 @@ PROVEN_RETURNS = [  # as published, found by two other solvers
 ]
 
 
-def random_mdp(rng: np.random.Generator) -> MDP:
-    S, A, F = int(rng.integers(1, 10)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
-    P = rng.dirichlet(np.full(S, 0.3), size=(S, A))
-    kind = rng.integers(5)
-    if kind == 0:
-        P = np.eye(S)[rng.integers(S, size=(S, A))]
-    elif kind == 1:
-        P = np.triu(np.ones((S, S)), 1)[:, None, :] * rng.random((S, A, S)) + np.eye(S)[:, None, :] * 0.1
-        P /= P.sum(axis=2, keepdims=True)
-    elif kind == 2:
-        P[S // 2] = np.eye(S)[S // 2]
-    scale = 10.0 ** rng.integers(-9, 10) if rng.random() < 0.3 else 1.0
-    rewards = rng.integers(-1, 2, size=(S, A)) if rng.random() < 0.3 else rng.normal(size=(S, A)) - rng.integers(3)
-    X = rng.integers(0, 4, size=(S, F)) if rng.random() < 0.7 else rng.random((S, F))
-    p0 = np.eye(S)[0] if rng.random() < 0.5 else rng.dirichlet(np.ones(S))
-    return MDP.from_dense(P, rewards * scale, p0, X, discount=float(rng.choice([0.3, 0.9, 0.99, 0.9999])))
-
-
-def symmetric_mdp(rng: np.random.Generator) -> MDP:
-    """States are bits, and action i treats bit i as action j treats bit j; in a last state nothing matters."""
-    n = int(rng.integers(2, 4))
-    bits = np.array(list(product((0, 1), repeat=n)))
-    number = {tuple(row): s for s, row in enumerate(bits.tolist())}
-    S = len(bits) + 1
-    P, rewards, p0 = np.zeros((S, n, S)), np.zeros((S, n)), np.zeros(S)
-    some_P, some_rewards, some_p0 = rng.dirichlet(np.full(S, 0.3), (S, n)), rng.normal(size=(S, n)), rng.random(S)
-    for order in permutations(range(n)):
-        states = np.array([*(number[tuple(row)] for row in bits[:, order].tolist()), S - 1])
-        actions = np.argsort(order)
-        P += some_P[np.ix_(states, actions, states)]
-        rewards += some_rewards[np.ix_(states, actions)]
-        p0 += some_p0[states]
-    P[-1], rewards[-1] = np.eye(S)[-1], rng.normal()
-    X = np.vstack([bits, rng.integers(0, 2, n)])
-    return MDP.from_dense(P / P.sum(axis=2, keepdims=True), rewards, p0 / p0.sum(), X, discount=0.9)
-
-
 def random_splits(mdp: MDP, rng: np.random.Generator) -> Splits:
-    categorical = [mdp.feature_names[0]] if rng.random() < 0.3 else []
-    if rng.random() < 0.3:
-        predicates = rng.random((mdp.n_states, 2)) < 0.5
-        return Splits.of(mdp, categorical=categorical, predicates=predicates, labels=["p", "q"])
-    return Splits.of(mdp, categorical=categorical)
-
-
-def random_limits(rng: np.random.Generator) -> tuple[int | None, int | None]:
-    depth, leaves = int(rng.integers(0, 4)), int(rng.integers(1, 7))
-    return [(depth, None), (None, min(leaves, 5)), (depth, leaves)][int(rng.integers(3))]  # type: ignore[return-value]
-
-
-def best_return(mdp: MDP, sides: np.ndarray, depth: int, leaves: int) -> float:
-    """The most that any tree over the given questions returns."""
-    questions = {frozenset(np.flatnonzero(~column).tolist()) for column in sides.T}
-    policies = tree_policies(questions, *mdp.rewards.shape, depth, leaves)
-    P = mdp.transitions.toarray().reshape(*mdp.rewards.shape, mdp.n_states)
-    return float(returns(P, mdp.rewards, mdp.initial, mdp.discount, policies).max())
-
-
-@dataclass(frozen=True)
-class Task:
-    """A random problem with its size limit, and the best return of any tree within it."""
-
-    mdp: MDP
-    splits: Splits
-    max_depth: int | None
-    max_leaves: int | None
-    gap: float
-
-    @classmethod
-    def random(cls, rng: np.random.Generator) -> "Task":
-        mdp = symmetric_mdp(rng) if rng.random() < 0.15 else random_mdp(rng)
-        return cls(mdp, random_splits(mdp, rng), *random_limits(rng), float(rng.choice([1e-6, 1e-4, 0.1])))
-
-    def solve(self, **settings: Any) -> Solution:
-        limits = {"max_depth": self.max_depth, "max_leaf_nodes": self.max_leaves}
-        return omdt.solve(self.mdp, splits=self.splits, gap=self.gap, **limits, **settings)
-
-    @property
-    def best(self) -> float:
-        leaves = self.max_leaves if self.max_leaves is not None else 2 ** (self.max_depth or 0)
-        depth = self.max_depth if self.max_depth is not None else leaves - 1
-        return best_return(self.mdp, self.splits.sides(), depth, leaves)
-
-
-def disturb(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Make the rare paths common: no start tree, tiny rounds and tables, forced bases; the memory limit to use."""
-    monkeypatch.setattr(method, "FIRST_CLIMBS", int(rng.choice([0, 5])))
-    monkeypatch.setattr(frontier, "NODES_A_CASE", int(rng.choice([1, 8, 128])))
-    monkeypatch.setattr(exact, "NODES_A_BASIS", int(rng.choice([3, 500])))
-    monkeypatch.setattr(exact, "CHEAP_STATES", int(rng.choice([0, 150])))
-    monkeypatch.setattr(exact, "BYTES_A_REGION", int(rng.choice([1000, 1 << 40])))
-    monkeypatch.setattr(exact, "MIN_ENTRIES", int(rng.choice([2, 100])))
-    monkeypatch.setattr(exact, "BLIND", int(rng.choice([0, 1, 3])))
-    monkeypatch.setattr(exact, "MAX_PRICE", float(rng.choice([0, 1e10], p=[0.2, 0.8])))
-    monkeypatch.setattr(tables, "MAX_SUBTREES", int(rng.choice([1, 5, 200])))
-    return int(rng.choice([1, 2048]))
+    categorical, predicates = random_questions(mdp, rng)
+    return Splits.of(mdp, categorical=categorical, predicates=predicates, labels=LABELS[: predicates.shape[1]])
 
 
 @pytest.mark.parametrize("block", range(40))
-def test_search_agrees_with_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_agrees_with_brute_force(block: int) -> None:
     for seed in range(50 * block, 50 * block + 50):
         rng = np.random.default_rng(seed)
-        task = Task.random(rng)
-        solution = task.solve(seed=seed, memory_limit=disturb(rng, monkeypatch))
+        task = replace(Task.random(rng), settings=rare_paths(rng))
+        solution = task.solve(seed=seed)
         best, optimal = task.best, solution.optimal_return
         rounding = 1e-8 * max(abs(best), abs(optimal))
         # A return that is nothing but rounding beside the rewards has no relative gap.

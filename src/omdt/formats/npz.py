@@ -32,6 +32,9 @@ REQUIRED = (
 MAX_BYTES = 1 << 32
 """Of all arrays of a file together, unpacked; a small archive can claim to hold any amount."""
 
+MOST_PACKED = 1032
+"""Deflation packs no more than so many bytes into one."""
+
 
 def read_npz(path: Path, *, discount: float | None = None) -> MDP:
     """Read an MDP from an npz file.
@@ -99,7 +102,10 @@ def _check_size(path: Path, archive: zipfile.ZipFile | None, names: list[str]) -
         with archive.open(member) as stream:
             shape, dtype = _header(stream)
         claimed = math.prod(shape) * dtype.itemsize
-        if claimed > archive.getinfo(member).file_size:
+        packed = archive.getinfo(member)
+        if packed.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError(f"{path}: {name} is packed in a way that numpy does not use")
+        if claimed > min(packed.file_size, MOST_PACKED * packed.compress_size):
             raise InputError(f"{path}: {name} claims {claimed:,} bytes, more than there are in the file")
         total += claimed
     if total > MAX_BYTES:

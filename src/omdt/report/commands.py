@@ -28,6 +28,8 @@ def solve_command(solution: Solution, *, problem: str | None = None, settings: S
     words += ["--method", solution.method, "--discount", repr(solution.discount)]
     if solution.requested_gap != Limits.gap:
         words += ["--gap", repr(solution.requested_gap)]
-    if solution.stop is Stop.TIME:
+    if solution.stop is Stop.TIME and solution.seconds is not None:
         words += ["--time-limit", f"{solution.seconds:.4g}"]
+    if solution.node_limit is not None:
+        words += ["--node-limit", str(solution.node_limit)]
     return printable(shlex.join([*words, "--seed", str(solution.seed)]))

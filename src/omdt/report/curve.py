@@ -63,7 +63,7 @@ def anytime_curve(solution: Solution, width: float) -> str:
         f' aria-label="value and bound over time" style="max-width:{width:g}px">',
         *(_vertical_tick(time(tick), f"{tick:.6g}") for tick in time.ticks()),
         *(_horizontal_tick(returns(tick), number(tick, 10), width) for tick in returns.ticks()),
-        f'<text x="{(LEFT + width - RIGHT) / 2:g}" y="{HEIGHT - 6:g}" text-anchor="middle">seconds</text>',
+        f'<text x="{(LEFT + width - RIGHT) / 2:g}" y="{HEIGHT - 6:g}" text-anchor="middle">{solution.effort[1]}</text>',
         f'<path class="room" d="M{_path(bound)}L{_path(value[::-1])}Z"/>',
         f'<path class="optimum" d="M{LEFT:g} {y}H{width - RIGHT:g}"/>',
         f'<path class="bound" d="M{_path(bound)}"/>',
@@ -75,8 +75,9 @@ def anytime_curve(solution: Solution, width: float) -> str:
 
 def _drawable(solution: Solution) -> list[TracePoint]:
     """The trace in order of time, no bound above the optimum, from its first moment to the end of the run."""
-    trace = sorted((max(point[0], 0.0), point[1], min(point[2], solution.optimal_return)) for point in solution.trace)
-    end = max(solution.seconds, trace[-1][0] if trace else 0.0)
+    trace = [(max(point[0], 0.0), point[1], min(point[2], solution.optimal_return)) for point in solution.trace]
+    trace.sort(key=lambda point: point[0])
+    end = max(solution.effort[0], trace[-1][0] if trace else 0.0)
     return [*trace, (end, solution.value, min(solution.bound, solution.optimal_return))]
 
 

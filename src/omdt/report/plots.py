@@ -35,7 +35,7 @@ def plot_tree(tree: TreePolicy, *, ax: Any = None) -> Any:
 
 
 def plot_trace(solution: Solution, *, ax: Any = None) -> Any:
-    """Draw how value and bound of a run moved over its seconds, and return the Axes.
+    """Draw how value and bound of a run moved over its seconds or nodes, and return the Axes.
 
     Args:
         solution: the run; bounds above the return of the optimal policy are drawn there, because they say no more.
@@ -43,14 +43,15 @@ def plot_trace(solution: Solution, *, ax: Any = None) -> Any:
     """
     ax = _axes(ax)
     optimum = solution.optimal_return
-    points = [*solution.trace, (solution.seconds, solution.value, solution.bound)]
-    seconds, values, bounds = np.array(sorted(points)).T
+    amount, unit = solution.effort
+    points = [*solution.trace, (amount, solution.value, solution.bound)]
+    moments, values, bounds = np.array(sorted(points, key=lambda point: point[0])).T
     bounds = np.minimum(bounds, optimum)
-    ax.fill_between(seconds, values, bounds, step="post", alpha=0.15, color="C0", linewidth=0)
-    ax.step(seconds, bounds, where="post", color="C1", label="bound")
-    ax.step(seconds, values, where="post", color="C0", label="value")
+    ax.fill_between(moments, values, bounds, step="post", alpha=0.15, color="C0", linewidth=0)
+    ax.step(moments, bounds, where="post", color="C1", label="bound")
+    ax.step(moments, values, where="post", color="C0", label="value")
     ax.axhline(optimum, color="grey", linestyle="--", linewidth=1, label="optimal policy")
-    ax.set(xlabel="seconds", ylabel="discounted return")
+    ax.set(xlabel=unit, ylabel="discounted return")
     ax.legend()
     return ax
 

@@ -15,6 +15,7 @@ MOST_FEATURES = 8
 STOPPED = {
     Stop.COMPLETE: "The search space is exhausted.",
     Stop.TIME: "The run ended at its time limit; more time may raise the value or lower the bound.",
+    Stop.NODES: "The run ended at its limit on nodes; more of them may raise the value or lower the bound.",
     Stop.MEMORY: "The run ended for lack of memory.",
     Stop.INTERRUPTED: "The run was interrupted; more time may raise the value or lower the bound.",
     Stop.HEURISTIC: "The method does not look for a proof.",

@@ -27,7 +27,7 @@ class Estimate:
 
     def add(self, record: Record) -> None:
         """Learn from a finished run."""
-        self._seconds.setdefault(record.run.method, []).append(record.solution.seconds)
+        self._seconds.setdefault(record.run.method, []).append(record.seconds)
 
     def left(self, runs: Iterable[Run], at_a_time: int) -> float:
         """Seconds until all of some runs are done, so many at a time."""

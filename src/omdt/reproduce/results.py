@@ -52,19 +52,20 @@ class Results:
     def __init__(self, grid: Grid, records: Iterable[Record], failures: Iterable[Failure] = ()) -> None:
         self.grid = grid
         self.records = sorted(records, key=lambda record: str(record.run))
-        self._runs: dict[tuple[str, str, int | None], list[Solution]] = {}
+        self._runs: dict[tuple[str, str, int | None], list[Record]] = {}
         for record in self.records:
             cell = (record.run.environment, record.run.method, record.run.depth)
-            self._runs.setdefault(cell, []).append(record.solution)
+            self._runs.setdefault(cell, []).append(record)
         self.failures = list(failures)
 
     def summary(self, environment: str, method: str, depth: int | None) -> Summary | None:
         """The runs of a method in a cell; None if none is finished."""
-        runs = self._runs.get((environment, method, depth))
-        if not runs:
+        records = self._runs.get((environment, method, depth))
+        if not records:
             return None
+        runs = [record.solution for record in records]
         values = [paper.normalised(environment, run.value, run.optimal_return) for run in runs]
-        proofs = [run.seconds for run in runs if run.proven]
+        proofs = [record.seconds for record in records if record.solution.proven]
         return Summary(
             runs=len(runs),
             value=fmean(values),
@@ -72,7 +73,7 @@ class Results:
             bound=min(paper.normalised(environment, run.bound, run.optimal_return) for run in runs),
             proven=bool(proofs),
             proof_seconds=fmean(proofs) if proofs else None,
-            seconds=fmean(run.seconds for run in runs),
+            seconds=fmean(record.seconds for record in records),
             best=max(runs, key=lambda run: run.value),
             middle=sorted(runs, key=lambda run: run.value)[(len(runs) - 1) // 2],
         )

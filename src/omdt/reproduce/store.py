@@ -48,6 +48,11 @@ class Record:
     machine: dict[str, str]
     finished: str
 
+    @property
+    def seconds(self) -> float:
+        """How long it took; only runs with a node limit, which the grid has not, keep that to themselves."""
+        return self.solution.seconds or 0.0
+
     def to_line(self) -> bytes:
         """The line of the store, with its checksum and its end."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -11,7 +11,7 @@ from omdt.errors import FalseClaimError
 from omdt.mdp import Floats
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model, decode
-from omdt.methods.milp.tolerance import dual_error, leak
+from omdt.methods.milp.tolerance import dual_error, leak, looseness
 from omdt.solution import Limits, Stop, Watch
 from omdt.tree import TreePolicy
 
@@ -106,7 +106,8 @@ class Record:
     def found(self, vector: Floats) -> None:
         """A solution: its tree counts with the return that it really has, which must be what the solution claims."""
         tree = decode(self.model, vector)
-        value, claimed, tolerated = self._return_of(tree), self.model.claimed_return(vector), leak(self.model, tree)
+        value, claimed = self._return_of(tree), self.model.claimed_return(vector)
+        tolerated = leak(self.model, tree, looseness(self.model, vector))
         if abs(claimed - value) > 2 * tolerated + self.error:
             raise FalseClaimError(
                 f"the solver's solution claims a return of {claimed!r}, its tree returns {value!r}, "

@@ -54,6 +54,9 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
             "numerics/dualfeastol": DUAL_TOLERANCE,
             "separating/maxroundsroot": 0,
             "separating/maxrounds": 0,
+            # It has cut off the best tree of small problems, whose bounds on x' are tight, and saves no time here.
+            "presolving/maxrounds": 0,
+            "presolving/maxrestarts": 0,
             "randomization/randomseedshift": limits.seed % 2**31,
             "misc/catchctrlc": False,
         }

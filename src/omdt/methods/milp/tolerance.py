@@ -26,16 +26,22 @@ and what its tree returns differ by at most
 A larger difference means that the solution is not that tree, and is an error. A branch is also closed when its
 relaxation is such a solution; what else is in that branch may be better than T by the leak, so the bound is widened by
 it, too.
+
+What a solver finds in a presolved program can miss the rows of the program itself by more than it was asked for. So ε
+is, for a solution that was found, by how much it really does, up to `LOOSEST`.
 """
 
 import numpy as np
 
 from omdt import planning
-from omdt.mdp import EPSILON
+from omdt.mdp import EPSILON, Floats
 from omdt.methods.milp.formulation import Model
 from omdt.tree import TreePolicy
 
 TOLERANCE = 1e-9
+
+LOOSEST = 1e-5
+"""No solution that misses a row by more than this is believed to stand for its tree."""
 
 
 def dual_error(model: Model, dual_tolerance: float) -> float:
@@ -51,8 +57,15 @@ def dual_error(model: Model, dual_tolerance: float) -> float:
     return model.unit * (dual_tolerance * ways + TOLERANCE) + rounding
 
 
-def leak(model: Model, tree: TreePolicy) -> float:
-    """By how much a solution within the tolerances that stands for the tree may misstate its return."""
+def looseness(model: Model, vector: Floats) -> float:
+    """The most by which a solution misses a row or a column bound, at least the tolerance that was asked for."""
+    rows = model.A @ vector
+    missed = (model.row_lower - rows, rows - model.row_upper, model.lower - vector, vector - model.upper)
+    return min(max(TOLERANCE, *(float(amounts.max(initial=0.0)) for amounts in missed)), LOOSEST)
+
+
+def leak(model: Model, tree: TreePolicy, tolerance: float = TOLERANCE) -> float:
+    """By how much a solution within a tolerance that stands for the tree may misstate its return."""
     parts = model.parts
     mdp, s = parts.mdp, parts.state
     policy = tree.actions(parts.questions.observations)
@@ -61,4 +74,4 @@ def leak(model: Model, tree: TreePolicy) -> float:
     other = (parts.classes[s, parts.action] != parts.classes[s, policy[s]]) & (parts.kind[s] >= 0)
     strayed = float((np.abs(advantages[s, parts.action]) * parts.most)[other].sum())
     residual = float((parts.flow_unit * np.abs(values.value - parts.reference)).sum())
-    return TOLERANCE * ((4 * parts.depth + 5) * strayed + residual)
+    return tolerance * ((4 * parts.depth + 5) * strayed + residual)

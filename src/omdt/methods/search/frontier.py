@@ -10,6 +10,7 @@ import heapq
 import itertools
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
@@ -67,10 +68,18 @@ _explorers: dict[str, Explorer] = {}
 """The explorer of the problem this process works on, by the problem's name."""
 
 
-def _start_worker(problem: Problem) -> None:
-    """Get a process of our own ready; interrupts are its parent's business."""
+def _start_worker(problem: Problem, parent: int) -> None:
+    """Get a process of our own ready; interrupts are its parent's business, with which it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _explorers[problem.name] = problem.explorer()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has gone: one that was killed could not tell its workers."""
+    while os.getppid() == parent:
+        time.sleep(POLL_SECONDS)
+    os._exit(1)
 
 
 def explore(problem: Problem | str, case: Case, incumbent: Incumbent, nodes: int, deadline: float) -> Findings:
@@ -111,7 +120,9 @@ class Workers:
             return self.given
         if self._pool is None and self.threads > 1 and self.watch.elapsed > SOLO_SECONDS:
             pool = import_module("loky").ProcessPoolExecutor
-            self._pool = pool(self.threads, initializer=_start_worker, initargs=(self.problem,), env=ONE_THREAD)
+            self._pool = pool(
+                self.threads, initializer=_start_worker, initargs=(self.problem, os.getpid()), env=ONE_THREAD
+            )
         executor: Executor | None = self._pool
         return executor
 
@@ -141,6 +152,7 @@ class Frontier:
         budget: the one that tables are made for.
         slack: what a tree may return more than the trees that symmetries turn it into.
         unrestricted: a bound on every policy.
+        out_of_memory: whether there was not enough to go on.
     """
 
     def __init__(
@@ -148,14 +160,17 @@ class Frontier:
     ) -> None:
         self.limits, self.watch, self.local = limits, watch, local
         name = f"{os.getpid()}-{next(_names)}"
-        # This process and every worker have tables of their own, and the frontier takes as much.
-        max_bytes = limits.memory_limit * 2**20 // (limits.threads + 2)
+        # A third is for the frontier, however many explore, because what it forgets can show in a bound; this process
+        # and every worker share the rest.
+        memory = limits.memory_limit * 2**20
+        max_bytes = 2 * memory // 3 // (limits.threads + 1)
         symmetries, self.slack = self._symmetries(mdp)
         self.problem = Problem(name, mdp, local.sides, local.size, local.optimal, symmetries, max_bytes)
         self.workers = Workers(self.problem, limits.threads, executor, watch)
-        self.max_vectors = max_bytes // (8 * mdp.n_states)
+        self.max_vectors = memory // 3 // (8 * mdp.n_states)
         self.explorer = self.problem.explorer()
         self.rounds, self.closed, self.budget = 0, -np.inf, np.inf
+        self.out_of_memory = False
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, Partial]] = []
         self.unrestricted = local.bound
@@ -184,18 +199,28 @@ class Frontier:
         cases = [(-negated, partial) for negated, _, partial in taken if -negated > incumbent.target]
         self.closed = max([self.closed, *(-it[0] for it in taken[len(cases) :])])
         nodes = min(NODES_A_CASE, 2**self.rounds)
-        if self.workers.executor is None:
-            found = [self.explorer.explore(case, incumbent, nodes, self.watch) for case in cases]
-            meanwhile()
-        else:
-            futures = self._submit(self.workers.executor, cases, incumbent, nodes)
-            meanwhile()
-            found = self._collect(cases, futures)
+        try:
+            found = self._explored(cases, incumbent, nodes, meanwhile)
+        except MemoryError:
+            self.out_of_memory = True
+            found = [_unexplored(case) for case in cases]
         for findings in found:
             self._take(findings)
         self._thin()
         self.local.bound = self.bound
         self.watch.report(self.local.value, self.bound)
+
+    def _explored(
+        self, cases: list[Case], incumbent: Incumbent, nodes: int, meanwhile: Callable[[], None]
+    ) -> list[Findings]:
+        """What comes of each case, by this process or by others."""
+        if self.workers.executor is None:
+            found = [self.explorer.explore(case, incumbent, nodes, self.watch) for case in cases]
+            meanwhile()
+            return found
+        futures = self._submit(self.workers.executor, cases, incumbent, nodes)
+        meanwhile()
+        return self._collect(cases, futures)
 
     def _submit(
         self, executor: Executor, cases: list[Case], incumbent: Incumbent, nodes: int
@@ -213,7 +238,7 @@ class Frontier:
         while not self.watch.interrupted and wait(futures, POLL_SECONDS).not_done:
             pass
         found = [_result(future) for future in futures] or [None] * len(cases)
-        return [it or Findings([case], -np.inf, None, -np.inf) for it, case in zip(found, cases, strict=True)]
+        return [it or _unexplored(case) for it, case in zip(found, cases, strict=True)]
 
     def _thin(self) -> None:
         """When memory is short, let the cases of low bound start from the vector that all have in common."""
@@ -224,6 +249,7 @@ class Frontier:
             self._heap[self.max_vectors // 2 :] = [(*it[:2], replace(it[2], vector=common)) for it in rest]
 
     def _take(self, findings: Findings) -> None:
+        self.watch.nodes += findings.nodes
         self.closed = max(self.closed, findings.closed)
         for case in findings.open:
             self._push(case)
@@ -254,6 +280,11 @@ class Frontier:
         if budget < FRESH * self.budget:
             self.budget = budget
         return Incumbent(self.local.value, target, self.budget)
+
+
+def _unexplored(case: Case) -> Findings:
+    """A case that remains as it was."""
+    return Findings([case], -np.inf, None, -np.inf)
 
 
 def _result(future: Future[Findings]) -> Findings | None:

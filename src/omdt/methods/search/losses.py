@@ -120,15 +120,15 @@ class Losses(ABC):
                 within = (loss, total)
             else:
                 beyond = (loss, total)
-            if beyond[1] <= budget:
+            if beyond[1] <= within[1]:
                 multiplier, highest = multiplier / 8, within[0]
             else:
-                multiplier = (within[0] - beyond[0]) / (beyond[1] - within[1])
+                multiplier = max(0.0, (within[0] - beyond[0]) / (beyond[1] - within[1]))
                 highest = within[0] + multiplier * (within[1] - budget)
         return best
 
     def remember(self) -> Floats:
-        """[S + 1, 2] room for what is known of a policy: its losses per visit, and in the last row whether there are any."""
+        """[S + 1, 2] room for the losses of a policy per visit; the last row tells whether they are known."""
         return np.zeros((len(self.policy) + 1, 2))
 
     def within(self, budget: float) -> "Losses":
@@ -166,7 +166,9 @@ class DenseLosses(Losses):
     ) -> tuple[float, float, float, Floats]:
         """As in `Losses`."""
         memory = self.remember() if memory is None else memory
-        answer: tuple[float, float, float, Floats] = cheapest_dense(self.arrays, forced, inside, outside, policy, memory)
+        answer: tuple[float, float, float, Floats] = cheapest_dense(
+            self.arrays, forced, inside, outside, policy, memory
+        )
         return answer
 
 
@@ -183,8 +185,8 @@ class AcyclicLosses(Losses):
         self, forced: Ints, inside: float, outside: float, policy: Ints, memory: Floats | None = None
     ) -> tuple[float, float, float, Floats]:
         """As in `Losses`; nothing needs to be remembered."""
-        answer: tuple[float, float, float, Floats] = cheapest_acyclic(self.arrays, forced, inside, outside)
-        return answer
+        found: tuple[float, float, float, Floats] = cheapest_acyclic(self.arrays, forced, inside, outside)
+        return found
 
 
 @njit(cache=True)

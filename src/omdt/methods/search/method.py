@@ -1,7 +1,8 @@
 """The method `search`: local search for good trees and exact search for the proof, in turns.
 
 Turns are counted in climbs and nodes, not in seconds, so that the same seed gives the same tree unless the time limit
-cuts the run off.
+cuts the run off. A limit on nodes ends the run after the round in which it is reached; where an MDP is too large for
+exact search, every climb counts as a node.
 """
 
 from concurrent.futures import Executor
@@ -47,8 +48,9 @@ def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, executor: 
             frontier = Frontier(mdp, limits, watch, local, executor)
             _take_turns(frontier, local, watch)
         else:
-            while watch.remaining > 0 and not local.done:
+            while watch.remaining > 0 and not local.done and not watch.out_of_nodes:
                 local.climb(1)
+                watch.nodes += 1
     bound = local.bound if frontier is None else frontier.bound
     return Claim(to_policy(local.best, splits, mdp), max(bound, local.value), _stop(frontier, watch))
 
@@ -57,7 +59,7 @@ def _take_turns(frontier: Frontier, local: LocalSearch, watch: Watch) -> None:
     """Explore and climb until everything is explored or time is up."""
     improved = 0
     try:
-        while not frontier.done and watch.remaining > 0:
+        while not (frontier.done or frontier.out_of_memory or watch.out_of_nodes) and watch.remaining > 0:
             before = local.value
             climbs = int(_has_turn(frontier.rounds - improved))
             frontier.round(partial(local.climb, climbs))
@@ -77,7 +79,11 @@ def _stop(frontier: Frontier | None, watch: Watch) -> Stop:
         return Stop.COMPLETE
     if watch.interrupted:
         return Stop.INTERRUPTED
-    return Stop.TIME if watch.remaining == 0 else Stop.HEURISTIC
+    if frontier is not None and frontier.out_of_memory:
+        return Stop.MEMORY
+    if watch.remaining == 0:
+        return Stop.TIME
+    return Stop.NODES if watch.out_of_nodes else Stop.HEURISTIC
 
 
 def is_compiled() -> bool:

@@ -1,0 +1,270 @@
+"""Random problems of many shapes with their true answers, for the tests of the search and for the fuzzer."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omdt
+from brute_force import returns, tree_policies
+from omdt.mdp import MDP
+from omdt.solution import Solution
+from omdt.splits import Splits
+from strategies import DYNAMICS, OBSERVATIONS, distribution, feature_array, reward_array, transition_array
+
+FORMAT = "omdt-task-1"
+LABELS = ("p", "q")
+MEMORY = "memory_limit"
+SCALES = ("few values", "zero", "negative", "normal", "huge", "tiny", "mixed")
+DISCOUNTS = (0.01, 0.3, 0.5, 0.9, 0.99, 0.999, 0.9999)
+MOST_POLICIES = 5000
+"""Deterministic policies of a problem that the fuzzer makes; brute force looks at those that are trees."""
+
+
+def random_mdp(rng: np.random.Generator) -> MDP:
+    """An MDP of up to nine states."""
+    S, A, F = int(rng.integers(1, 10)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    P = rng.dirichlet(np.full(S, 0.3), size=(S, A))
+    kind = rng.integers(5)
+    if kind == 0:
+        P = np.eye(S)[rng.integers(S, size=(S, A))]
+    elif kind == 1:
+        P = np.triu(np.ones((S, S)), 1)[:, None, :] * rng.random((S, A, S)) + np.eye(S)[:, None, :] * 0.1
+        P /= P.sum(axis=2, keepdims=True)
+    elif kind == 2:
+        P[S // 2] = np.eye(S)[S // 2]
+    scale = 10.0 ** rng.integers(-9, 10) if rng.random() < 0.3 else 1.0
+    rewards = rng.integers(-1, 2, size=(S, A)) if rng.random() < 0.3 else rng.normal(size=(S, A)) - rng.integers(3)
+    X = rng.integers(0, 4, size=(S, F)) if rng.random() < 0.7 else rng.random((S, F))
+    p0 = np.eye(S)[0] if rng.random() < 0.5 else rng.dirichlet(np.ones(S))
+    return MDP.from_dense(P, rewards * scale, p0, X, discount=float(rng.choice([0.3, 0.9, 0.99, 0.9999])))
+
+
+def symmetric_mdp(rng: np.random.Generator) -> MDP:
+    """States are bits, and action i treats bit i as action j treats bit j; in a last state nothing matters."""
+    n = int(rng.integers(2, 4))
+    bits = np.array(list(product((0, 1), repeat=n)))
+    number = {tuple(row): s for s, row in enumerate(bits.tolist())}
+    S = len(bits) + 1
+    P, rewards, p0 = np.zeros((S, n, S)), np.zeros((S, n)), np.zeros(S)
+    some_P, some_rewards, some_p0 = rng.dirichlet(np.full(S, 0.3), (S, n)), rng.normal(size=(S, n)), rng.random(S)
+    for order in permutations(range(n)):
+        states = np.array([*(number[tuple(row)] for row in bits[:, order].tolist()), S - 1])
+        actions = np.argsort(order)
+        P += some_P[np.ix_(states, actions, states)]
+        rewards += some_rewards[np.ix_(states, actions)]
+        p0 += some_p0[states]
+    P[-1], rewards[-1] = np.eye(S)[-1], rng.normal()
+    X = np.vstack([bits, rng.integers(0, 2, n)])
+    return MDP.from_dense(P / P.sum(axis=2, keepdims=True), rewards, p0 / p0.sum(), X, discount=0.9)
+
+
+def any_mdp(rng: np.random.Generator) -> MDP:
+    """An MDP that may have symmetries."""
+    return symmetric_mdp(rng) if rng.random() < 0.15 else random_mdp(rng)
+
+
+def shaped_mdp(rng: np.random.Generator) -> MDP:
+    """An MDP of one of many shapes: every kind of dynamics, rewards and observations, ties, twins and useless parts."""
+    S, F = int(rng.integers(1, 10)), int(rng.integers(1, 4))
+    A = int(rng.integers(1, 6))
+    while A**S > MOST_POLICIES:
+        A -= 1
+    P = transition_array(rng, S, A, str(rng.choice([*DYNAMICS, "ergodic"])))
+    rewards = _rewards(rng, S, A)
+    if rng.random() < 0.2:
+        _add_unavailable_actions(rng, P, rewards)
+    if rng.random() < 0.2 and A > 1:
+        P[:, -1], rewards[:, -1] = P[:, 0], rewards[:, 0]
+    if rng.random() < 0.2 and S > 1:
+        P[-1], rewards[-1] = P[0], rewards[0]
+    X = feature_array(rng, S, F, str(rng.choice(OBSERVATIONS)))
+    if rng.random() < 0.2:
+        X[:, rng.integers(F)] = 7.0
+    discount = float(rng.choice(DISCOUNTS)) if rng.random() < 0.7 else float(rng.uniform(0.01, 0.9999))
+    return MDP.from_dense(P, rewards, distribution(rng, S), X, discount=discount)
+
+
+def _rewards(rng: np.random.Generator, S: int, A: int) -> np.ndarray:
+    kind = str(rng.choice(SCALES))
+    if kind == "mixed":
+        return rng.normal(size=(S, A)) * 10.0 ** rng.integers(-9, 10, size=(S, A))
+    return reward_array(rng, (S, A), kind)
+
+
+def _add_unavailable_actions(rng: np.random.Generator, P: np.ndarray, rewards: np.ndarray) -> None:
+    """Let some actions of some states stand for a fair draw among the others, as the readers of files do."""
+    S, A = rewards.shape
+    for s in range(S):
+        offered = rng.random(A) < 0.6
+        if offered.any():
+            P[s, ~offered], rewards[s, ~offered] = P[s, offered].mean(axis=0), rewards[s, offered].mean()
+
+
+def rare_paths(rng: np.random.Generator) -> dict[str, float]:
+    """Settings of the search that make its rare paths common: no start tree, tiny rounds and tables, forced bases."""
+    return {
+        "method.FIRST_CLIMBS": int(rng.choice([0, 5])),
+        "frontier.NODES_A_CASE": int(rng.choice([1, 8, 128])),
+        "exact.NODES_A_BASIS": int(rng.choice([3, 500])),
+        "exact.CHEAP_STATES": int(rng.choice([0, 150])),
+        "exact.BYTES_A_REGION": int(rng.choice([1000, 1 << 40])),
+        "exact.MIN_ENTRIES": int(rng.choice([2, 100])),
+        "exact.BLIND": int(rng.choice([0, 1, 3])),
+        "exact.MAX_PRICE": float(rng.choice([0, 1e10], p=[0.2, 0.8])),
+        "tables.MAX_SUBTREES": int(rng.choice([1, 5, 200])),
+        MEMORY: int(rng.choice([1, 2048])),
+    }
+
+
+def random_limits(rng: np.random.Generator) -> tuple[int | None, int | None]:
+    """A limit on the depth, on the leaves, or on both."""
+    depth, leaves = int(rng.integers(0, 4)), int(rng.integers(1, 7))
+    return [(depth, None), (None, min(leaves, 5)), (depth, leaves)][int(rng.integers(3))]  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A problem with its questions and its size limit.
+
+    Attributes:
+        mdp: the MDP.
+        categorical: the features that are asked for equality.
+        predicates: [S, n] questions of the user's own.
+        max_depth: limit on the depth, or None.
+        max_leaves: limit on the leaves, or None.
+        gap: what counts as a proof.
+        settings: constants of the search that are not as usual, by module and name, and the memory limit.
+    """
+
+    mdp: MDP
+    categorical: tuple[str, ...]
+    predicates: np.ndarray
+    max_depth: int | None
+    max_leaves: int | None
+    gap: float
+    settings: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def random(cls, rng: np.random.Generator, mdp_of: Callable[[np.random.Generator], MDP] = any_mdp) -> "Task":
+        """A random problem with random questions and limits."""
+        mdp = mdp_of(rng)
+        categorical, predicates = random_questions(mdp, rng)
+        return cls(mdp, categorical, predicates, *random_limits(rng), float(rng.choice([1e-6, 1e-4, 0.1])))
+
+    @cached_property
+    def splits(self) -> Splits:
+        """The questions a tree may ask."""
+        labels = LABELS[: self.predicates.shape[1]]
+        return Splits.of(self.mdp, categorical=self.categorical, predicates=self.predicates, labels=labels)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Depth and leaves of the largest tree within the limits."""
+        leaves = self.max_leaves if self.max_leaves is not None else 2 ** (self.max_depth or 0)
+        return (self.max_depth if self.max_depth is not None else leaves - 1), leaves
+
+    def solve(self, **rest: Any) -> Solution:
+        """What a method finds."""
+        limits = {"max_depth": self.max_depth, "max_leaf_nodes": self.max_leaves}
+        if MEMORY in self.settings:
+            limits[MEMORY] = int(self.settings[MEMORY])
+        with pytest.MonkeyPatch.context() as patch:
+            for name in self.settings.keys() - {MEMORY}:
+                patch.setattr(f"omdt.methods.search.{name}", self.settings[name])
+            return omdt.solve(self.mdp, splits=self.splits, gap=self.gap, **limits, **rest)
+
+    @cached_property
+    def best_policy(self) -> np.ndarray:
+        """[S] the actions of the best tree, by trying all trees."""
+        policies = policies_of_trees(self.mdp, self.splits.sides(), *self.size)
+        return np.asarray(policies[np.argmax(returns(*dense(self.mdp), policies))])
+
+    @property
+    def best(self) -> float:
+        """The most that a tree within the limits returns."""
+        return float(exact_return(self.mdp, self.best_policy))
+
+    def to_json(self) -> str:
+        """All of it, to the last bit."""
+        P, rewards, initial, discount = dense(self.mdp)
+        data = {
+            "format": FORMAT,
+            "transitions": P.tolist(),
+            "rewards": rewards.tolist(),
+            "initial": initial.tolist(),
+            "features": self.mdp.features.tolist(),
+            "discount": discount,
+            "categorical": list(self.categorical),
+            "predicates": self.predicates.tolist(),
+            "max_depth": self.max_depth,
+            "max_leaves": self.max_leaves,
+            "gap": self.gap,
+            "settings": self.settings,
+        }
+        return json.dumps(data) + "\n"
+
+    @classmethod
+    def load(cls, path: Path) -> "Task":
+        """A task that was saved as JSON."""
+        data = json.loads(path.read_text(encoding="utf-8"))
+        assert data["format"] == FORMAT, path
+        features = np.array(data["features"], dtype=float)
+        mdp = MDP.from_dense(data["transitions"], data["rewards"], data["initial"], features, discount=data["discount"])
+        predicates = np.array(data["predicates"], dtype=np.bool_).reshape(len(features), -1)
+        limits = data["max_depth"], data["max_leaves"], data["gap"]
+        return cls(mdp, tuple(data["categorical"]), predicates, *limits, data["settings"])
+
+
+def random_questions(mdp: MDP, rng: np.random.Generator) -> tuple[tuple[str, ...], np.ndarray]:
+    """The categorical features and the predicates [S, n] of a random problem."""
+    categorical = (mdp.feature_names[0],) if rng.random() < 0.3 else ()
+    n = 2 if rng.random() < 0.3 else 0
+    return categorical, rng.random((mdp.n_states, n)) < 0.5
+
+
+def dense(mdp: MDP) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """P [S, A, S], r [S, A], p0 [S] and the discount of an MDP."""
+    P = mdp.transitions.toarray().reshape(*mdp.rewards.shape, mdp.n_states)
+    return P, mdp.rewards, mdp.initial, mdp.discount
+
+
+def policies_of_trees(mdp: MDP, sides: np.ndarray, depth: int, leaves: int) -> np.ndarray:
+    """[n, S] every policy that a tree over the given questions has."""
+    questions = {frozenset(np.flatnonzero(~column).tolist()) for column in sides.T}
+    return tree_policies(questions, *mdp.rewards.shape, depth, leaves)
+
+
+def best_return(mdp: MDP, sides: np.ndarray, depth: int, leaves: int) -> float:
+    """The most that any tree over the given questions returns."""
+    return float(returns(*dense(mdp), policies_of_trees(mdp, sides, depth, leaves)).max())
+
+
+def exact_return(mdp: MDP, policy: np.ndarray) -> Fraction:
+    """The return of a policy in rational arithmetic, in which there is no rounding."""
+    P, r, initial, discount = dense(mdp)
+    S, gamma = mdp.n_states, Fraction(discount)
+    rows = [
+        [Fraction(int(s == t)) - gamma * Fraction(float(P[s, policy[s], t])) for t in range(S)]
+        + [Fraction(float(r[s, policy[s]]))]
+        for s in range(S)
+    ]
+    for s in range(S):
+        # Every leading submatrix of I − γP is invertible, so no pivot is 0.
+        for below in rows[s + 1 :]:
+            if below[s]:
+                factor = below[s] / rows[s][s]
+                for t in range(s, S + 1):
+                    below[t] -= factor * rows[s][t]
+    values = [Fraction(0)] * S
+    for s in reversed(range(S)):
+        rest = sum((rows[s][t] * values[t] for t in range(s + 1, S)), Fraction(0))
+        values[s] = (rows[s][S] - rest) / rows[s][s]
+    return sum((Fraction(float(p)) * v for p, v in zip(initial, values, strict=True)), Fraction(0))

@@ -1,0 +1,118 @@
+"""Malformed files and words: a message that names the culprit, status 2, no traceback, bounded memory."""
+
+import json
+import os
+import resource
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import omdt
+from malformed import FILES, WORDS, Bad, archive, good_members, npy_claiming
+from strategies import environment
+
+MEMORY = 2 << 30
+"""Bytes of address space in which every refusal must fit, with all libraries; models may be as large as memory."""
+
+
+def assert_refused(status: int, out: str, err: str) -> None:
+    """Status 2 and a message for people: no traceback, and no control characters for the terminal."""
+    assert (status, out) == (2, ""), err[-2000:]
+    assert "Traceback" not in err
+    assert err.strip()
+    assert all(c.isprintable() or c == "\n" for c in err), repr(err[-500:])
+    assert len(err) < 20_000
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_malformed_files_are_refused_by_name(run, tmp_path, kind):
+    bad = FILES[kind]
+    for name, content in bad.files.items():
+        (tmp_path / name).write_bytes(content)
+    path = tmp_path / bad.name
+    words = ("export", path, "--to", "text") if bad.name.endswith(".json") else ("info", path, "--json")
+    status, out, err = run(*words)
+    assert_refused(status, out, err)
+    assert str(tmp_path / path.stem) in err
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_words_that_make_no_sense_are_refused(run, tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy.json").write_text(json.dumps({}), encoding="utf-8")
+    before = sorted(tmp_path.iterdir())
+    assert_refused(*run(*WORDS[kind]))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_corpus_is_large():
+    distinct = {tuple(bad.files.items()) for bad in FILES.values()} | set(WORDS.values())
+    assert len(distinct) >= 300
+
+
+def test_a_bomb_is_refused_before_it_goes_off(tmp_path):
+    """Directory and array claim three gigabytes, which a few bytes cannot hold however they are packed."""
+    claim = 3 << 30
+    content = npy_claiming(f"({claim // 8},)", content=bytes(1000))
+    packed = bytearray(archive(good_members() | {"rewards.npy": content}))
+    size = struct.pack("<I", len(content))
+    assert packed.count(size) == 2
+    for _ in range(2):
+        place = packed.index(size)
+        packed[place : place + 4] = struct.pack("<I", claim + 1000)
+    path = tmp_path / "model.npz"
+    path.write_bytes(packed)
+    assert_small(path, f"rewards claims {claim:,} bytes, more than there are in the file")
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_ways_of_packing_are_refused(run, tmp_path, compression):
+    path = tmp_path / "model.npz"
+    path.write_bytes(archive(good_members(), compression))
+    status, out, err = run("info", path)
+    assert_refused(status, out, err)
+    assert "is packed in a way that numpy does not use" in err
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param(FILES["npz data claims (10**12,)"], id="npz"),
+        pytest.param(FILES["npz rewards claims (2**62, 2**62)"], id="npz of many axes"),
+        pytest.param(FILES["tra billions of states"], id="tra"),
+        pytest.param(FILES["drn more states"], id="drn"),
+        pytest.param(FILES["csv a long line"], id="csv"),
+        pytest.param(FILES["solution deep"], id="solution"),
+        pytest.param(FILES["solution tree of enormous depth"], id="tree"),
+    ],
+)
+def test_what_claims_much_takes_little_memory(tmp_path, bad: Bad):
+    for name, content in bad.files.items():
+        (tmp_path / name).write_bytes(content)
+    assert_small(tmp_path / bad.name, str(tmp_path))
+
+
+def assert_small(path: Path, message: str) -> None:
+    """The command refuses a file in a process whose memory is limited."""
+    words = ("export", path, "--to", "text") if path.suffix == ".json" else ("info", path, "--json")
+    done = subprocess.run(
+        [sys.executable, "-c", "from omdt.cli import main; main()", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert_refused(done.returncode, done.stdout, done.stderr)
+    assert message in done.stderr
+
+
+def test_the_limit_on_memory_lets_good_input_pass(tmp_path):
+    path = tmp_path / "model.npz"
+    omdt.write(environment("frozenlake_4x4"), path)
+    with pytest.raises(AssertionError):
+        assert_small(path, "")

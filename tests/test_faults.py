@@ -1,0 +1,288 @@
+"""Whatever happens to a running command, what was found is kept, files are whole or absent, and it is said."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omdt
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, limits and /proc are those of Linux")
+
+LONG = ("solve", "frozenlake_12x12", "--depth", "4", "--seed", "3")
+SHORT = ("solve", "frozenlake_4x4", "--depth", "2")
+MANY_SECONDS = 60.0
+
+TELL = """
+import os, signal, sys
+import omdt.cli as cli
+from omdt.methods.search import exact, frontier
+
+frontier.SOLO_SECONDS = 0.0
+progress_line = cli._progress_line
+
+def tell(*point):
+    print("found", file=sys.stderr, flush=True)
+    on_progress()
+    return progress_line(*point)
+
+def on_progress():
+    pass
+
+cli._progress_line = tell
+{hook}
+cli.main()
+"""
+"""Runs the command line and says on standard error whenever it found something."""
+
+
+class Command:
+    """A running command line."""
+
+    def __init__(self, *words: Any, hook: str = "", before: Callable[[], object] = lambda: None) -> None:
+        def prepare() -> None:
+            # Where the tests run in the background, the command would inherit that Ctrl-C is ignored.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            before()
+
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", TELL.format(hook=hook), *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=prepare,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+        )
+
+    def wait_until_found(self, times: int = 1) -> "Command":
+        """Wait until it has found something so many times."""
+        assert self.process.stderr is not None
+        found = 0
+        while found < times:
+            line = self.process.stderr.readline()
+            assert line, "the command ended before it found anything"
+            found += line == "found\n"
+        return self
+
+    def children(self) -> list[int]:
+        """Its worker processes."""
+        return [pid for pid in _processes() if _parent(pid) == self.process.pid and b"LokyProcess" in _words(pid)]
+
+    def end(self) -> tuple[int, str, str]:
+        """Status, standard output, and standard error without what `tell` said."""
+        out, err = self.process.communicate(timeout=5 * MANY_SECONDS)
+        return self.process.returncode, out, err.replace("found\n", "")
+
+
+def _processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+    except OSError:
+        return -1
+
+
+def _words(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """The first true answer to a question that is asked again and again."""
+    for _ in range(int(10 * MANY_SECONDS)):
+        if answer := condition():
+            return answer
+        time.sleep(0.1)
+    return None
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A directory in which no temporary file may be left behind."""
+    yield tmp_path
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".tmp")] == []
+
+
+def assert_kept(out: str, path: Path, stop: str) -> None:
+    """The tree so far is on standard output and in the file, whole."""
+    data = json.loads(out)
+    assert data["stop"] == stop
+    assert data["proven"] is False
+    assert data["value"] <= data["bound"] <= data["optimal_return"] * (1 + 1e-9)
+    assert path.read_text(encoding="utf-8") == out
+    assert omdt.load(path).tree.depth <= 4
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_search_with_its_tree(folder: Path, number: int, status: int, threads: int) -> None:
+    path = folder / "policy.json"
+    command = Command(*LONG, "--threads", threads, "--json", "--output", path).wait_until_found(10)
+    command.process.send_signal(number)
+    code, out, err = command.end()
+    assert code == status
+    assert err == "omdt: interrupted; this is the best tree so far\n"
+    assert_kept(out, path, "interrupted")
+
+
+@pytest.mark.parametrize("method", ["search", pytest.param("milp", marks=pytest.mark.needs("highspy"))])
+def test_termination_is_heard_in_the_background(folder: Path, method: str) -> None:
+    """A shell lets what it starts in the background ignore Ctrl-C; SIGTERM counts all the same."""
+    path = folder / "policy.json"
+    ignore = "signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    words = (*LONG, "--threads", 1, "--method", method, "--json", "--output", path)
+    command = Command(*words, hook=ignore).wait_until_found(2)
+    command.process.send_signal(signal.SIGTERM)
+    code, out, _ = command.end()
+    assert code == 143
+    assert_kept(out, path, "interrupted")
+
+
+@pytest.mark.parametrize(("number", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_before_there_is_a_tree_ends_quietly(folder: Path, number: str, status: int) -> None:
+    hook = f"cli._load = lambda *_: signal.raise_signal(signal.{number})"
+    code, out, err = Command(*LONG, "--json", "--output", folder / "policy.json", hook=hook).end()
+    assert (code, out) == (status, "")
+    assert "Traceback" not in err
+    assert list(folder.iterdir()) == []
+
+
+def test_a_killed_search_leaves_the_old_file_and_no_workers(folder: Path) -> None:
+    path = folder / "policy.json"
+    path.write_text("old", encoding="utf-8")
+    command = Command(*LONG, "--threads", 2, "--json", "--output", path).wait_until_found(10)
+    workers = until(command.children)
+    assert workers
+    command.process.kill()
+    assert command.end()[:2] == (-signal.SIGKILL, "")
+    assert path.read_text(encoding="utf-8") == "old"
+    assert until(lambda: not any(b"LokyProcess" in _words(pid) for pid in workers))
+
+
+def test_a_kill_in_the_middle_of_writing_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "policy.json"
+    path.write_text("old", encoding="utf-8")
+    hook = "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)"
+    assert Command(*SHORT, "--output", path, hook=hook).end()[0] == -signal.SIGKILL
+    assert path.read_text(encoding="utf-8") == "old"
+    assert Command(*SHORT, "--output", path).end()[0] == 0
+    assert omdt.load(path).proven
+
+
+def test_a_worker_that_dies_costs_nothing_but_time(folder: Path) -> None:
+    words = ("solve", "frozenlake_8x8", "--depth", "3", "--json")
+    alone = json.loads(Command(*words, "--threads", 1).end()[1])
+    command = Command(*words, "--threads", 2).wait_until_found()
+    workers = until(command.children)
+    assert workers
+    os.kill(workers[0], signal.SIGKILL)
+    code, out, err = command.end()
+    together = json.loads(out)
+    assert code == 0
+    assert "Traceback" not in err
+    # The lost cases are explored in another round, so that another tree within the gap may come first.
+    assert alone["proven"]
+    assert together["proven"]
+    assert together["value"] == pytest.approx(alone["value"], rel=1e-4)
+    assert together["bound"] >= alone["value"] * (1 - 1e-9)
+
+
+def test_a_full_disk_leaves_the_tree_on_the_screen(folder: Path) -> None:
+    """A limit on the size of files stands for the disk: the write fails midway, as on a disk that is full."""
+    path = folder / "policy.json"
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # noqa: E731
+    code, out, err = Command(*SHORT, "--json", "--output", path, before=limit).end()
+    assert code == 1
+    assert json.loads(out)["proven"] is True
+    assert err == f"omdt: cannot write {path}: File too large\n"
+    assert list(folder.iterdir()) == []
+
+
+def test_a_screen_that_takes_no_more_leaves_the_tree_in_the_file(folder: Path) -> None:
+    path = folder / "policy.json"
+    hook = "os.dup2(os.open('/dev/full', os.O_WRONLY), 1)"
+    for words in (("--json",), ()):
+        code, out, err = Command(*SHORT, *words, "--output", path, hook=hook).end()
+        assert (code, out) == (1, "")
+        assert err == "omdt: cannot write the result: No space left on device\n"
+        assert omdt.load(path).proven
+
+
+@pytest.mark.parametrize("command", [("solve", "xor", "--depth", "2"), ("compare", "xor", "--depth", "1")])
+def test_a_directory_that_takes_no_files_is_refused_before_the_work(command: tuple[str, ...]) -> None:
+    code, out, err = Command(*command, "--output", "/proc/policy.json").end()
+    assert (code, out) == (2, "")
+    assert err.startswith("omdt: cannot write /proc/policy.json: the directory /proc is not writable")
+
+
+def test_a_read_only_directory_is_refused_before_the_work(folder: Path) -> None:
+    if os.geteuid() == 0:
+        # Permissions do not bind this user; another directory that takes no files stands in.
+        path, reason = Path("/proc/self/policy.json"), "is not writable"
+    else:
+        path, reason = folder / "closed" / "policy.json", "Permission denied"
+        path.parent.mkdir(mode=0o500)
+    code, out, err = Command(*SHORT, "--output", path).end()
+    assert (code, out) == (2, "")
+    assert reason in err
+
+
+def test_a_directory_that_vanishes_leaves_the_tree_on_the_screen(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    hook = f"def on_progress():\n    if os.path.isdir({str(folder)!r}): os.rmdir({str(folder)!r})"
+    code, out, err = Command(*SHORT, "--json", "--output", folder / "policy.json", hook=hook).end()
+    assert code == 1
+    assert json.loads(out)["proven"] is True
+    assert err == f"omdt: cannot write {folder / 'policy.json'}: there is no directory {folder}\n"
+
+
+NO_MEMORY = """
+explore = exact.Explorer.explore
+calls = []
+
+def explore_a_little(self, *rest):
+    calls.append(1)
+    if len(calls) > 2:
+        raise MemoryError
+    return explore(self, *rest)
+
+exact.Explorer.explore = explore_a_little
+"""
+
+
+def test_without_memory_the_tree_so_far_is_printed(folder: Path) -> None:
+    path = folder / "policy.json"
+    code, out, err = Command(*LONG, "--threads", 1, "--json", "--output", path, hook=NO_MEMORY).end()
+    assert code == 0
+    assert err == "omdt: there was not enough memory to go on; this is the best tree so far\n"
+    assert_kept(out, path, "memory")
+
+
+def test_without_memory_for_the_problem_there_is_a_message(folder: Path) -> None:
+    hook = "def no_memory(*_):\n    raise MemoryError\ncli._load = no_memory"
+    code, out, err = Command(*LONG, "--json", "--output", folder / "policy.json", hook=hook).end()
+    assert (code, out) == (1, "")
+    assert err == "omdt: there is not enough memory for this problem\n"
+
+
+def test_a_small_memory_limit_changes_nothing_but_the_time() -> None:
+    words = ("solve", "frozenlake_4x4", "--depth", "3", "--json")
+    much, little = (json.loads(Command(*words, "--memory-limit", mib).end()[1]) for mib in (2048, 1))
+    assert much["proven"]
+    assert {key: little[key] for key in ("tree", "value", "bound")} == {
+        key: much[key] for key in ("tree", "value", "bound")
+    }
