@@ -80,6 +80,9 @@ def solve(
     random = planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp)))
     _check_size(tree, limits)
     bound = _checked_bound(claim, value, optimal)
+    if options.get("certificate") is not None:
+        # What a certificate proves is not to be rounded.
+        bound = max(claim.bound, bound)
     watch.report(value.value, bound)
     return Solution(
         problem=mdp.name,
