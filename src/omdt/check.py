@@ -240,29 +240,30 @@ class Problem:
 
     def value(self, policy: Any) -> tuple[Any, Any]:
         """The return of a policy [S], from below and from above."""
-        states = np.arange(self.S)
-        first = self.model.indptr[states * self.A + policy]
-        last = self.model.indptr[states * self.A + policy + 1]
-        entries = np.concatenate([np.arange(i, j) for i, j in zip(first, last, strict=True)])
-        starts = np.concatenate([[0], np.cumsum(last - first)[:-1]])
-        columns, weights = self.model.indices[entries], self.model.discount * self.model.data[entries]
-        rewards = self.model.rewards[states, policy]
-
-        def residual(V: Any) -> Any:
-            return rewards + np.add.reduceat(weights * V[columns], starts) - V
-
-        V = np.zeros(self.S)
-        for _ in range(MAX_SWEEPS):
-            V = V + residual(V)
-        if float(np.abs(residual(V)).max()) > self.terms * EPSILON * float(np.abs(V).max()):
-            V = _solved(weights, columns, last - first, rewards, V, residual)
-        values = self.numbers(V)
-        Q, rounding = self.q_values(values)
-        off = abs(Q[states, policy] - values) + (0 if self.exact else rounding[states, policy])
-        error = off.max() / self.contraction * (1 + 8 * self.unit)
-        low, high = self.at_start(values)
-        spread = error * (1 + (self.S + 8) * self.unit)
-        return low - spread, high + spread
+        m, rows = self.model, np.arange(self.S) * self.A + policy
+        reached = m.initial > 0
+        fresh = np.flatnonzero(reached)
+        while len(fresh):
+            successors = np.unique(np.concatenate([m.indices[m.indptr[i] : m.indptr[i + 1]] for i in rows[fresh]]))
+            fresh = successors[~reached[successors]]
+            reached[fresh] = True
+        # What cannot be reached has no influence, not even on the rounding.
+        states = np.flatnonzero(reached)
+        rows, place = rows[states], np.cumsum(reached) - 1
+        lengths = m.indptr[rows + 1] - m.indptr[rows]
+        entries = np.concatenate([np.arange(m.indptr[i], m.indptr[i + 1]) for i in rows])
+        chain = Chain(place[m.indices[entries]], np.cumsum(lengths) - lengths)
+        rewards = self.rewards[states, policy[states]]
+        values = self.numbers(
+            chain.values(m.discount * m.data[entries], m.rewards[states, policy[states]], self.terms * EPSILON)
+        )
+        weights = self.weights[entries]
+        off = abs(rewards + chain.ahead(weights, values) - values)
+        size = abs(rewards) + chain.ahead(weights, abs(values)) + abs(values)
+        error = (off + self.terms * self.unit * size).max() / self.contraction * (1 + (self.S + 16) * self.unit)
+        start = self.initial[states]
+        total, rounding = (start * values).sum(), (self.S + 8) * self.unit * (start * abs(values)).sum()
+        return total - rounding - error, total + rounding + error
 
     def _dense(self) -> Any:
         matrix = np.zeros((self.S * self.A, self.S))
@@ -282,21 +283,34 @@ class Problem:
         return alike
 
 
-def _solved(weights: Any, columns: Any, lengths: Any, rewards: Any, V: Any, residual: Any) -> Any:
-    """Approximate values of a chain: a linear solve and one refinement, or many sweeps where there are many states."""
-    S = len(lengths)
-    if S > 5000:
-        for _ in range(100_000):
-            step = residual(V)
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Where the transitions of a policy lead, one row after the other, and where each row starts."""
+
+    columns: Any
+    starts: Any
+
+    def ahead(self, weights: Any, V: Any) -> Any:
+        """The sum of V over every row, with these weights."""
+        return np.add.reduceat(weights * V[self.columns], self.starts)
+
+    def values(self, weights: Any, rewards: Any, accuracy: float) -> Any:
+        """Approximate values, by sweeps where few are enough or there are many states, else by a linear solve."""
+        S = len(self.starts)
+        V = np.zeros(S)
+        for _ in range(MAX_SWEEPS if S <= 5000 else 100_000):
+            step = rewards + self.ahead(weights, V) - V
             V = V + step
-            if float(np.abs(step).max()) <= 1e-14 * float(np.abs(V).max()):
-                break
-        return V
-    system = np.eye(S)
-    np.subtract.at(system, (np.repeat(np.arange(S), lengths), columns), weights)
-    inverse = np.linalg.inv(system)
-    V = inverse @ rewards
-    return V + inverse @ residual(V)
+            if float(np.abs(step).max()) <= accuracy * float(np.abs(V).max()):
+                return V
+        if S > 5000:
+            return V
+        system = np.eye(S)
+        rows = np.repeat(np.arange(S), np.diff(self.starts, append=len(self.columns)))
+        np.subtract.at(system, (rows, self.columns), weights)
+        inverse = np.linalg.inv(system)
+        V = inverse @ rewards
+        return V + inverse @ (rewards + self.ahead(weights, V) - V)
 
 
 def _questions(features: Any) -> Any:
@@ -975,11 +989,12 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
     if claimed.size is not None and not claimed.size.covers(claimed.shape):
         raise RejectedError(f"the tree has depth {claimed.shape.depth} and {claimed.shape.leaves} leaves: too large")
     low, high = problem.value(claimed.policy)
-    tolerance = 1e-9 * float(np.abs(model.rewards).max()) + high - low
+    tolerance = (high - low) + 4 * EPSILON * abs(claimed.value)
+    value = float(low + high) / 2
     if not low - tolerance <= claimed.value <= high + tolerance:
-        raise RejectedError(f"the tree returns {float(low):.12g}, but the solution claims {claimed.value:.12g}")
+        raise RejectedError(f"the tree returns {value!r}, but the solution claims {claimed.value!r}")
     if certificate is None:
-        return Verdict(float(low), None)
+        return Verdict(value, None)
     if claimed.size is None:
         raise RejectedError("the solution has no limit on the size, so there is nothing to prove")
     checker = Checker(problem, claimed.size, claimed.bound)
@@ -996,7 +1011,7 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
         raise UnreadableError(f"cannot read {certificate}: {error.strerror or error}") from None
     except (EOFError, zlib.error, RecursionError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UnreadableError(f"{certificate} is damaged: {error}") from None
-    return Verdict(float(low), claimed.bound, checker.cases, len(checker.claims), len(checker.losses))
+    return Verdict(value, claimed.bound, checker.cases, len(checker.claims), len(checker.losses))
 
 
 def _check_head(head: dict[str, Any], problem: Problem, claimed: Claimed) -> None:

@@ -42,7 +42,8 @@ SYMMETRY_MARGIN = 2e-4
 """The part of the gap that symmetries may cost because they are not exact; where it is more they are not used."""
 
 LOWERED = 1e-12
-"""By so much, relatively, a loss is written lower than it was found, for the checker may round differently."""
+"""By so much, relative to what it is the difference of, a loss is written lower than it was found: the checker looks at
+many vectors at once and may round differently."""
 
 MORE = 1.5
 """By this factor a claim is made stronger than needed when it was needed stronger than before."""
@@ -409,9 +410,10 @@ class Proof:
             needed = context.budget + LOWERED * abs(context.budget)
             loss = np.inf if exact >= needed else 0.0
             return (short if rounded >= needed else W).tobytes(), loss
+        lowered = LOWERED * (float(W.max()) + multiplier * abs(context.budget))
         if rounded >= exact - self._digits():
-            return short.tobytes(), rounded - LOWERED * abs(rounded)
-        return W.tobytes(), exact - LOWERED * abs(exact)
+            return short.tobytes(), rounded - lowered
+        return W.tobytes(), exact - lowered
 
     def _digits(self) -> float:
         """What a loss may miss because its vector is written with fewer digits."""
