@@ -11,7 +11,10 @@ import hashlib
 import json
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from omdt import check
+from omdt.mdp import MDP
 
 
 class Writer:
@@ -34,3 +37,11 @@ class Writer:
     def _put(self, content: bytes) -> None:
         self.digest.update(content)
         self.stream.write(content)
+
+
+def model_of(mdp: MDP) -> check.Model:
+    """The problem in the plain arrays that the checker reads."""
+    P = mdp.transitions
+    indices, indptr = P.indices.astype(np.int64), P.indptr.astype(np.int64)
+    names = (mdp.feature_names, mdp.action_names)
+    return check.Model(P.data, indices, indptr, mdp.rewards, mdp.initial, mdp.features, mdp.discount, *names)

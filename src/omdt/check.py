@@ -45,11 +45,14 @@ HEAD = bytes.fromhex("1f8b08000000000002ff")
 """How a certificate begins: gzip without a name or a time."""
 
 EPSILON = 2.0**-52
-LARGEST = 1e300
+LARGEST = 1e250
+"""No number of a file may be larger, so that no sum overflows."""
+
+LARGEST_MULTIPLIER = 1e50
 MAX_LINE = 1 << 24
 MAX_CASES = 5_000_000
 MAX_BOXES = 200_000
-MAX_SWEEPS = 60
+MAX_SWEEPS, MANY_SWEEPS = 60, 100_000
 COLUMNS = 256
 """Vectors that are verified at once."""
 
@@ -298,7 +301,7 @@ class Chain:
         """Approximate values, by sweeps where few are enough or there are many states, else by a linear solve."""
         S = len(self.starts)
         V = np.zeros(S)
-        for _ in range(MAX_SWEEPS if S <= 5000 else 100_000):
+        for _ in range(MAX_SWEEPS if S <= 5000 else MANY_SWEEPS):
             step = rewards + self.ahead(weights, V) - V
             V = V + step
             if float(np.abs(step).max()) <= accuracy * float(np.abs(V).max()):
@@ -437,24 +440,53 @@ class Options:
             if action < 0:
                 below = size.below(case, path)
                 boxes.update(dict.fromkeys(self.boxes(region, below.depth)))
+        promising: dict[int, list[bytes]] = {}
         for box in boxes:
-            states = np.frombuffer(box, dtype=np.int32)
-            inside = gain[states]
             # Where an action gains nothing in any state of a box, keeping it gains nothing either.
-            for a in np.flatnonzero(inside.max(axis=0) > 0):
-                excess = max(excess, self._kept_gain(box, states, int(a), inside[:, a]))
+            inside = gain[np.frombuffer(box, dtype=np.int32)]
+            for a in np.flatnonzero(inside.max(axis=0) > 0).tolist():
+                promising.setdefault(a, []).append(box)
+        for a, chosen in promising.items():
+            if problem.matrix is None and not problem.exact:
+                excess = max(excess, self._swept_gain(chosen, a, gain[:, a]))
+            else:
+                excess = max([excess, *(self._kept_gain(box, a, gain[:, a]) for box in chosen)])
         at_start = problem.at_start(V)[1]
         return at_start + excess / problem.contraction * (1 + (problem.S + 16) * problem.unit)
 
-    def _kept_gain(self, box: bytes, states: Any, a: int, gain: Any) -> Any:
+    def _kept_gain(self, box: bytes, a: int, gain: Any) -> Any:
         """The most that is gained by keeping an action until the box is left: D = gain + γ P D."""
-        problem = self.problem
-        inside = self._inside(states, a)
-        D = problem.numbers(self._inverse(box, states, a) @ gain.astype(np.float64))
-        ahead = inside @ D
+        problem, states = self.problem, np.frombuffer(box, dtype=np.int32)
+        gain, inside = gain[states], self._inside(states, a)
+        D = problem.numbers(self._inverse(box, inside, a) @ gain.astype(np.float64))
         size = abs(gain) + inside @ abs(D) + abs(D)
-        off = (gain + ahead - D + problem.terms * problem.unit * size).max()
+        off = (gain + inside @ D - D + problem.terms * problem.unit * size).max()
         return D.max() + max(off, 0) / problem.contraction * (1 + 8 * problem.unit)
+
+    def _swept_gain(self, boxes: list[bytes], a: int, gain: Any) -> Any:
+        """The same for many boxes of a large problem, found by sweeps."""
+        problem, m = self.problem, self.problem.model
+        starts, lengths = m.indptr[a :: problem.A][: problem.S], np.diff(m.indptr)[a :: problem.A]
+        chain_starts = np.cumsum(lengths) - lengths
+        entries = np.repeat(starts - chain_starts, lengths) + np.arange(lengths.sum())
+        weights, columns = problem.weights[entries][:, None], m.indices[entries]
+        inside = np.zeros((problem.S, len(boxes)), dtype=np.bool_)
+        for j, box in enumerate(boxes):
+            inside[np.frombuffer(box, dtype=np.int32), j] = True
+        gains = np.where(inside, gain[:, None], 0.0)
+
+        def ahead(D: Any) -> Any:
+            return np.where(inside, np.add.reduceat(weights * D[columns], chain_starts, axis=0), 0.0)
+
+        D = gains
+        for _ in range(MANY_SWEEPS):
+            change = gains + ahead(D) - D
+            D = D + change
+            if np.abs(change).max() <= EPSILON * np.abs(D).max():
+                break
+        size = abs(gains) + ahead(abs(D)) + abs(D)
+        off = (gains + ahead(D) - D + problem.terms * EPSILON * size).max()
+        return D.max() + max(off, 0.0) / problem.contraction * (1 + 8 * EPSILON)
 
     def _inside(self, states: Any, a: int) -> Any:
         """γ P between the states of a box under an action."""
@@ -471,14 +503,13 @@ class Options:
                     inside[i, t] += weight
         return inside
 
-    def _inverse(self, box: bytes, states: Any, a: int) -> Any:
+    def _inverse(self, box: bytes, inside: Any, a: int) -> Any:
         if (box, a) not in self._inverses:
             if self._kept > INVERSES:
                 self._inverses.clear()
                 self._kept = 0
-            inside = self._inside(states, a).astype(np.float64)
-            self._inverses[box, a] = np.linalg.inv(np.eye(len(states)) - inside)
-            self._kept += len(states) ** 2
+            self._inverses[box, a] = np.linalg.inv(np.eye(len(inside)) - inside.astype(np.float64))
+            self._kept += inside.size
         return self._inverses[box, a]
 
     def boxes(self, region: int, k: int) -> list[bytes]:
@@ -642,15 +673,13 @@ class Checker:
             forced[states] = action
         if multiplier is not None:
             multiplier, value = self._number(multiplier), self._number(value)
-            if multiplier < 0:
-                raise RejectedError(f"λ is {multiplier}")
+            if not 0 <= multiplier <= LARGEST_MULTIPLIER:
+                raise RejectedError(f"λ is {float(multiplier)}")
         what = f"loss {len(self.losses)}"
         self._expect((context, True), Pending(forced, multiplier, self._cost(raw), value, what))
         self.losses.append(Loss(context, named, math.inf if multiplier is None else value))
 
-    def _claim(
-        self, raw: bytes, context: int, region: int, depth: int, leaves: int, tokens: list[Any]
-    ) -> None:
+    def _claim(self, raw: bytes, context: int, region: int, depth: int, leaves: int, tokens: list[Any]) -> None:
         size = Size(depth, leaves)
         if not (0 <= depth < 60 and 1 <= leaves <= 2**depth and context < len(self.contexts)):
             raise RejectedError("there is no such size or context")
@@ -711,7 +740,9 @@ class Checker:
         else:
             states = np.sort(renaming.states[problem.regions[problem.split(region, label[1])[0]]])
             side = problem.region(states)
-            turned = next((("question", k) for k in problem.dividing(region) if side in problem.split(region, k)), label)
+            turned = next(
+                (("question", k) for k in problem.dividing(region) if side in problem.split(region, k)), label
+            )
         if turned not in before:
             raise RejectedError(f"the symmetry turns {label} into {turned}, which does not come before it")
 
@@ -805,7 +836,8 @@ class Checker:
         lengths = {4 * self.problem.S: "<f4", 8 * self.problem.S: "<f8"}
         if len(raw) not in lengths:
             raise RejectedError(f"a vector has {len(raw)} bytes")
-        vector = np.frombuffer(raw, dtype=lengths[len(raw)]).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            vector = np.frombuffer(raw, dtype=lengths[len(raw)]).astype(np.float64)
         if not np.all(np.abs(vector) <= LARGEST):
             raise RejectedError("a vector is not finite")
         return self.problem.numbers(vector)
@@ -916,7 +948,7 @@ def read_solution(data: Any, model: Model) -> Claimed:
             raise UnreadableError("a limit on the size of the tree is not a whole number")
     size = None
     if depth is not None or leaves is not None:
-        most = 2 ** min(depth, 1000) if leaves is None else leaves
+        most = 2 ** min(depth or 0, 1000) if leaves is None else leaves
         size = Size(most - 1 if depth is None else min(depth, most - 1), most)
     policy, shape = _policy(data.get("tree"), model)
     value, bound, discount = (float(x) for x in numbers)  # type: ignore[arg-type]
@@ -984,7 +1016,9 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
     """
     claimed = read_solution(solution, model)
     if claimed.discount != model.discount:
-        raise UnreadableError(f"the solution is for the discount {claimed.discount!r}, the model has {model.discount!r}")
+        raise UnreadableError(
+            f"the solution is for the discount {claimed.discount!r}, the model has {model.discount!r}"
+        )
     problem = Problem(model, exact=exact)
     if claimed.size is not None and not claimed.size.covers(claimed.shape):
         raise RejectedError(f"the tree has depth {claimed.shape.depth} and {claimed.shape.leaves} leaves: too large")
@@ -1081,7 +1115,7 @@ def words(verdict: Verdict) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The stand-alone command: 0 when everything is verified, 1 when something is not, 2 for files that are not read."""
+    """The stand-alone command: 0 when everything is verified, 1 when something is not, 2 for unreadable files."""
     parser = argparse.ArgumentParser(prog="python -m omdt.check", description="Check a solution of omdt.")
     parser.add_argument("solution", type=Path)
     parser.add_argument("model", type=Path, help="an npz file, as omdt.write writes it")

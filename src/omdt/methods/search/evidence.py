@@ -17,10 +17,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from omdt import check
-from omdt.certificate import Writer
+from omdt.certificate import Writer, model_of
 from omdt.errors import FalseClaimError
 from omdt.files import write_whole
-from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
+from omdt.mdp import EPSILON, Bools, Floats, Ints
 from omdt.methods.search import symmetry
 from omdt.methods.search.exact import (
     NODES_A_BASIS,
@@ -121,7 +121,7 @@ def prove(path: Path, explorer: Explorer, start: Floats, goal: Goal) -> float:
 
     Args:
         path: the file.
-        explorer: a new one of the problem that was searched.
+        explorer: of the problem that was searched.
         start: [S] a vector above the values of all policies.
         goal: what to prove.
 
@@ -131,14 +131,6 @@ def prove(path: Path, explorer: Explorer, start: Floats, goal: Goal) -> float:
     bounds: list[float] = []
     write_whole(path, lambda stream: bounds.append(Proof(stream, explorer, goal).run(start)))
     return bounds[0]
-
-
-def model_of(mdp: MDP) -> check.Model:
-    """The problem in the plain arrays that the checker reads."""
-    P = mdp.transitions
-    indices, indptr = P.indices.astype(np.int64), P.indptr.astype(np.int64)
-    names = (mdp.feature_names, mdp.action_names)
-    return check.Model(P.data, indices, indptr, mdp.rewards, mdp.initial, mdp.features, mdp.discount, *names)
 
 
 class Ground:
@@ -582,7 +574,9 @@ class Recording(Exploration):
         same = self.regions.same(chosen.region) if len(alike) else np.zeros(0)
         superfluous = []
         for g in alike.tolist():
-            superfluous += [("action", int(a), g) for a in np.flatnonzero(found.actions[g] < np.arange(self.mdp.n_actions))]
+            superfluous += [
+                ("action", int(a), g) for a in np.flatnonzero(found.actions[g] < np.arange(self.mdp.n_actions))
+            ]
             questions = self.regions.questions(chosen.region)
             turned = same[found.questions[g, questions]]
             superfluous += [("question", int(k), g) for k in questions[turned < questions]]

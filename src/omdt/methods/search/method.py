@@ -86,7 +86,7 @@ def _certified(frontier: Frontier, local: LocalSearch, limits: Limits, path: Pat
     target = frontier.target() if frontier.done else bound
     goal = Goal(local.policy(local.best), local.value, target, limits.gap)
     try:
-        return prove(path, frontier.problem.explorer(), frontier.problem.optimal.upper, goal)
+        return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
     except StoppedError:
         warnings.warn(f"{path} was not written because of an interrupt", InputWarning, stacklevel=2)
         return bound
