@@ -53,13 +53,14 @@ MAX_LINE = 1 << 24
 MAX_CASES = 5_000_000
 MAX_BOXES = 200_000
 MAX_SWEEPS, MANY_SWEEPS = 60, 100_000
+MAX_MODEL = 1 << 32
 COLUMNS = 256
 """Vectors that are verified at once."""
 
 DENSE = 30_000_000
 """Up to so many entries the transitions are kept as a dense array as well."""
 
-INVERSES = 1 << 25
+INVERSES = 1 << 24
 """Numbers in inverses that are kept for another case."""
 
 Place = tuple[tuple[int, ...], int, int]
@@ -127,6 +128,7 @@ class Problem:
         unit: the relative error of one operation; 0 when numbers are exact.
         terms: as many of it as a sum over a row of transitions takes.
         contraction: at most 1 − γ times the largest sum of a row.
+        mass: at least 1 and the sum of p0, with room for the rounding of a few products.
         sides: [S, K] whether a state goes right at a question.
         decisive: [S] where it matters what is done.
         regions: the states of every region that was met; 0 is where it matters what is done.
@@ -140,12 +142,12 @@ class Problem:
         self.discount: Any = Fraction(model.discount) if exact else model.discount
         self.rewards, self.initial = self.numbers(model.rewards), self.numbers(model.initial)
         self.weights = self.discount * self.numbers(model.data)
-        dense = not exact and self.S * self.S * self.A <= DENSE
-        self.matrix = None if exact and self.S > 1000 else self._dense() if dense else None
+        self.matrix = None if exact or self.S * self.S * self.A > DENSE else self._dense()
         largest = self.ahead(np.full((self.S, 1), self.one)).max()
         self.contraction = self.one - largest * (1 + self.terms * self.unit) - 4 * self.unit
         if not self.contraction > 0:
             raise UnreadableError("the discount is too close to 1 for the rounding of the transitions")
+        self.mass = max(self.one, self.initial.sum()) * (1 + 2 * (self.S + 16) * self.unit)
         self.sides = _questions(model.features)
         alike = self._alike()
         self.decisive = ~alike if not alike.all() else ~np.zeros(self.S, dtype=np.bool_)
@@ -263,7 +265,7 @@ class Problem:
         weights = self.weights[entries]
         off = abs(rewards + chain.ahead(weights, values) - values)
         size = abs(rewards) + chain.ahead(weights, abs(values)) + abs(values)
-        error = (off + self.terms * self.unit * size).max() / self.contraction * (1 + (self.S + 16) * self.unit)
+        error = (off + self.terms * self.unit * size).max() / self.contraction * self.mass
         start = self.initial[states]
         total, rounding = (start * values).sum(), (self.S + 8) * self.unit * (start * abs(values)).sum()
         return total - rounding - error, total + rounding + error
@@ -391,7 +393,7 @@ def make_context(problem: Problem, U: Any, fixed: Any, excluded: Any, target: An
     delta = U[:, None] - Q - rounding
     allowed = (fixed[:, None] < 0) | (fixed[:, None] == np.arange(problem.A))
     lack = max(problem.one * 0, -np.where(allowed & ~excluded, delta, problem.one).min())
-    optimum = problem.at_start(U)[1] + lack / problem.contraction * (1 + (problem.S + 16) * problem.unit)
+    optimum = problem.at_start(U)[1] + lack / problem.contraction * problem.mass
     budget = optimum - target + 4 * problem.unit * (abs(optimum) + abs(target))
     return Context(fixed, np.where(delta > 0, delta, problem.one * 0), allowed, budget)
 
@@ -412,7 +414,7 @@ def losses_of(problem: Problem, context: Context, excluded: Any, columns: list[P
     excess = violation.reshape(-1, len(columns)).max(axis=0)
     shown = []
     for j, it in enumerate(columns):
-        cost = problem.at_start(W[:, j])[0] - max(excess[j], 0) / problem.contraction * (1 + 8 * problem.unit)
+        cost = problem.at_start(W[:, j])[0] - max(excess[j], 0) / problem.contraction * problem.mass
         allowance = 0 if it.multiplier is None else it.multiplier * context.budget
         shown.append(cost - allowance - 8 * problem.unit * (abs(cost) + abs(allowance)))
     return shown
@@ -452,7 +454,7 @@ class Options:
             else:
                 excess = max([excess, *(self._kept_gain(box, a, gain[:, a]) for box in chosen)])
         at_start = problem.at_start(V)[1]
-        return at_start + excess / problem.contraction * (1 + (problem.S + 16) * problem.unit)
+        return at_start + excess / problem.contraction * problem.mass
 
     def _kept_gain(self, box: bytes, a: int, gain: Any) -> Any:
         """The most that is gained by keeping an action until the box is left: D = gain + γ P D."""
@@ -522,14 +524,14 @@ class Options:
             states = self.problem.regions[region]
             right = self.problem.sides[np.ix_(states, self.problem.dividing(region))]
             answers = np.hstack([~right, right]).T
+            patterns = [np.flatnonzero(tight).tolist() for tight in np.unique(_tight(answers), axis=0)]
+            if sum(math.comb(len(conditions), min(k, len(conditions))) for conditions in patterns) > MAX_BOXES:
+                raise RejectedError(f"a region has more than {MAX_BOXES:,} boxes")
             found: dict[bytes, None] = {}
-            for tight in np.unique(_tight(answers), axis=0):
-                conditions = np.flatnonzero(tight).tolist()
+            for conditions in patterns:
                 for chosen in combinations(conditions, min(k, len(conditions))):
                     inside = answers[list(chosen)].all(axis=0)
                     found[states[inside].astype(np.int32).tobytes()] = None
-                    if len(found) > MAX_BOXES:
-                        raise RejectedError(f"a region has more than {MAX_BOXES:,} boxes")
             self._boxes[region, k] = list(found)
         return self._boxes[region, k]
 
@@ -564,7 +566,7 @@ def renaming_error(problem: Problem, renaming: Renaming) -> Any:
         if _division(side[back][problem.decisive]) not in known:
             raise RejectedError(f"a symmetry does not turn question {k} into a question")
     size = (abs(problem.rewards).max() * (1 + 4 * problem.unit)) / problem.contraction
-    rows, numbers = problem.one * 0, problem.weights
+    rows, numbers = problem.one * 0, problem.numbers(m.data)
     for s in range(problem.S):
         for a in range(problem.A):
             one, other = s * problem.A + a, int(g[s]) * problem.A + int(h[a])
@@ -574,8 +576,8 @@ def renaming_error(problem: Problem, renaming: Renaming) -> Any:
             rows = max(rows, sum(abs(here.get(t, zero) - there.get(t, zero)) for t in {*here, *there}))
     rewards = abs(problem.rewards[np.ix_(g, h)] - problem.rewards).max()
     start = abs(problem.initial[g] - problem.initial).sum()
-    error = (rewards + rows * size) / problem.contraction + start * size
-    return error * (1 + 4 * (problem.S + 16) * problem.unit)
+    error = (rewards + problem.discount * rows * size) / problem.contraction * problem.mass + start * size
+    return error * problem.mass
 
 
 def slack_of(problem: Problem, size: Size, renaming: Renaming) -> Any:
@@ -680,9 +682,10 @@ class Checker:
         self.losses.append(Loss(context, named, math.inf if multiplier is None else value))
 
     def _claim(self, raw: bytes, context: int, region: int, depth: int, leaves: int, tokens: list[Any]) -> None:
+        _item(self.contexts, context)
+        if not all(type(it) is int for it in (depth, leaves)) or not (0 <= depth < 60 and 1 <= leaves <= 2**depth):
+            raise RejectedError("there is no such size")
         size = Size(depth, leaves)
-        if not (0 <= depth < 60 and 1 <= leaves <= 2**depth and context < len(self.contexts)):
-            raise RejectedError("there is no such size or context")
         number = _item(self.regions, region)
         stack: list[Case] = [(((), number, -1),)]
         value: Any = math.inf
@@ -1075,9 +1078,12 @@ def read_model(path: Path) -> Model:
     """The model of an npz file, as `omdt.write` writes it."""
     names = ("data", "indices", "indptr", "rewards", "initial", "features", "discount", "feature_names", "action_names")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: np.asarray(archive[name]) for name in names}
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > MAX_MODEL:
+                raise UnreadableError(f"{path} would take more than {MAX_MODEL:,} bytes")
+        with np.load(path, allow_pickle=False) as arrays_of:
+            arrays = {name: np.asarray(arrays_of[name]) for name in names}
+    except (OSError, KeyError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         raise UnreadableError(f"{path} is not a readable model: {error}") from None
     for name in names[:-2]:
         if arrays[name].dtype.kind not in "iuf" or not np.isfinite(arrays[name]).all():

@@ -57,8 +57,8 @@ def solve(
         threads: how many cores to use.
         memory_limit: MiB for what the search remembers; it forgets what is least useful.
         progress: called with (seconds, value, bound) as these improve.
-        options: settings of the method; `executor` of search, `backend` and `form` of milp, `ties` of copy,
-            `iterations` of viper.
+        options: settings of the method; `executor` and `certificate` of search, `backend` and `form` of milp, `ties`
+            of copy, `iterations` of viper.
 
     Raises:
         InputError: if the limits or the method do not fit.

@@ -50,7 +50,7 @@ class Losses(ABC):
         optimum: p0·U, rounded up.
         delta: [S, A] δ, rounded down; infinite where an action is not allowed.
         expected: [S, A] δ weighted with the visits of the optimal policy.
-        witness: λ and the values of the cheapest policy that the last answer of `inside` follows from; None for no loss.
+        witness: λ and the values of the cheapest policy from which the last answer of `inside` follows, or None.
     """
 
     expected: Floats

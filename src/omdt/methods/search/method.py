@@ -24,6 +24,9 @@ from omdt.solution import Claim, Limits, Stop, Watch
 from omdt.splits import Splits
 
 FIRST_CLIMBS = 3
+NEARLY = 1e-3
+"""The part of the gap by which the proof of an unfinished search may miss the bound that was reached."""
+
 BUSY_ROUNDS = 10
 """For so many rounds after the last improvement the local search has a turn in every round, then in ever fewer."""
 
@@ -83,7 +86,8 @@ def _check_certifiable(mdp: MDP, splits: Splits, path: Path) -> None:
 
 def _certified(frontier: Frontier, local: LocalSearch, limits: Limits, path: Path, bound: float) -> float:
     """Write the certificate of a bound; the bound that it proves, which is a little higher."""
-    target = frontier.target() if frontier.done else bound
+    # A bound that was not pushed any further is met again only approximately.
+    target = frontier.target() if frontier.done else bound + NEARLY * (bound - local.value)
     goal = Goal(local.policy(local.best), local.value, target, limits.gap)
     try:
         return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
