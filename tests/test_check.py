@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ import pytest
 from typer.testing import CliRunner
 
 import omdt
-from brute_force import best_return
-from omdt import check, cli
+from brute_force import best_return, returns, threshold_questions, tree_policies
+from omdt import check, cli, planning
 from omdt.certificate import Writer, model_of
 from omdt.errors import InputError, InputWarning
 from omdt.mdp import MDP
@@ -274,6 +275,67 @@ def test_another_tree_value_or_bound_is_rejected(tmp_path: Path) -> None:
         proven.check(max_depth=3)
     with pytest.raises(check.UnreadableError, match="discount"):
         proven.check(discount=0.9)
+
+
+@pytest.mark.parametrize("exactly", [False, True])
+def test_whatever_the_vectors_are_what_they_show_is_true(exactly: bool) -> None:
+    """Losses and values of every policy, and what every tree of a case returns, for vectors that nobody chose well."""
+    shown_losses = 0
+    for seed in range(25 if exactly else 150):
+        rng = np.random.default_rng(seed)
+        mdp = random_mdp(rng)
+        if mdp.n_actions**mdp.n_states > 300:
+            continue
+        S, A = mdp.rewards.shape
+        problem = check.Problem(model_of(mdp), exact=exactly)
+        policies = np.array(list(product(range(A), repeat=S)))
+        P = mdp.transitions.toarray().reshape(S, A, S)
+        returned = returns(P, mdp.rewards, mdp.initial, mdp.discount, policies)
+        rounding = 1e-9 * np.abs(mdp.rewards).max() / (1 - mdp.discount)
+        i = int(rng.integers(len(policies)))
+        low, high = problem.value(policies[i])
+        assert low - rounding <= returned[i] <= high + rounding
+
+        optimal = planning.optimal_values(mdp).value
+        U = problem.numbers(optimal + rng.normal(size=S) * rng.choice([0.0, 1e-12, 0.01, 1.0]) * np.abs(optimal).max())
+        target = float(rng.choice(returned)) - float(rng.random()) * rounding
+        nowhere, nothing = np.full(S, -1), np.zeros((S, A), dtype=np.bool_)
+        context = check.make_context(problem, U, nowhere, nothing, problem.numbers(target)[()])
+        visits = np.array([planning.occupancies(mdp, policy).value for policy in policies])
+        lost = visits * context.delta.astype(np.float64)[np.arange(S), policies]
+        better = returned > target
+        assert np.all(lost.sum(axis=1)[better] <= float(context.budget) + rounding)
+
+        inside = rng.random(S) < 0.5
+        forced = np.where(inside, policies[i], -1)
+        multiplier = float(rng.choice([0.0, 0.5, 3.0]))
+        cost = context.delta.astype(np.float64) * (multiplier + inside)[:, None]
+        cheapest = np.zeros(S)
+        for _ in range(300):
+            ahead = cost + mdp.discount * (P @ cheapest)
+            cheapest = np.where(inside, ahead[np.arange(S), policies[i]], ahead.min(axis=1))
+        W = problem.numbers(cheapest * rng.choice([0.5, 1.0, 1.01, 1.5]))
+        pending = check.Pending(forced, problem.numbers(multiplier)[()], W, None, "")
+        shown = float(check.losses_of(problem, context, nothing, [pending])[0])
+        alike = better & np.all((policies == policies[i]) | ~inside, axis=1)
+        assert np.all(lost[alike][:, inside].sum(axis=1) >= shown - rounding)
+        shown_losses += bool(alike.any() and shown > 0)
+
+        V = problem.numbers(optimal + rng.normal(size=S) * rng.choice([0.0, 0.01, 1.0]) * np.abs(optimal).max())
+        depth = int(rng.integers(0, 3))
+        trees = tree_policies(threshold_questions(mdp.features), S, A, depth, 2**depth)
+        best = returns(P, mdp.rewards, mdp.initial, mdp.discount, trees).max()
+        root = (((), 0, -1),)
+        options = check.Options(problem)
+        assert float(options.bound(root, check.Size(depth, 2**depth), V)) >= best - rounding
+        stumps = tree_policies(threshold_questions(mdp.features), S, A, 1, 2)
+        for label, (left, right) in problem.children(root, 0, check.Size(1, 2))[A:]:
+            assert label[0] == "question"
+            one, other = problem.regions[left[1]], problem.regions[right[1]]
+            some = stumps[(stumps[:, one] == 0).all(axis=1) & (stumps[:, other] == stumps[:, other[:1]]).all(axis=1)]
+            bound = float(options.bound((((0,), left[1], 0), right), check.Size(1, 2), V))
+            assert bound >= returns(P, mdp.rewards, mdp.initial, mdp.discount, some).max() - rounding
+    assert exactly or shown_losses > 5
 
 
 def test_another_problem_is_rejected(tmp_path: Path) -> None:
