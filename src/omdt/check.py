@@ -33,6 +33,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -55,7 +56,10 @@ MAX_BOXES = 200_000
 MAX_SWEEPS, MANY_SWEEPS = 60, 100_000
 MAX_MODEL = 1 << 32
 COLUMNS = 256
-"""Vectors that are verified at once."""
+"""Vectors that are verified at once, at most."""
+
+MAX_NUMBERS = 1 << 24
+"""Numbers in memory for that, at most."""
 
 DENSE = 30_000_000
 """Up to so many entries the transitions are kept as a dense array as well."""
@@ -129,9 +133,6 @@ class Problem:
         terms: as many of it as a sum over a row of transitions takes.
         contraction: at most 1 − γ times the largest sum of a row.
         mass: at least 1 and the sum of p0, with room for the rounding of a few products.
-        sides: [S, K] whether a state goes right at a question.
-        decisive: [S] where it matters what is done.
-        regions: the states of every region that was met; 0 is where it matters what is done.
     """
 
     def __init__(self, model: Model, *, exact: bool = False) -> None:
@@ -148,14 +149,44 @@ class Problem:
         if not self.contraction > 0:
             raise UnreadableError("the discount is too close to 1 for the rounding of the transitions")
         self.mass = max(self.one, self.initial.sum()) * (1 + 2 * (self.S + 16) * self.unit)
-        self.sides = _questions(model.features)
-        alike = self._alike()
-        self.decisive = ~alike if not alike.all() else ~np.zeros(self.S, dtype=np.bool_)
-        self.regions: list[Any] = []
         self._numbers: dict[bytes, int] = {}
         self._splits: dict[tuple[int, int], tuple[int, int]] = {}
         self._dividing: dict[int, list[int]] = {}
-        self.region(np.flatnonzero(self.decisive))
+
+    @cached_property
+    def sides(self) -> Any:
+        """[S, K] whether a state goes right at a question: a threshold between neighbouring values of a feature.
+
+        Of questions that divide the states alike the first counts.
+        """
+        sides: dict[bytes, Any] = {}
+        for column in self.model.features.T:
+            for value in np.unique(column)[:-1]:
+                side = column > value
+                sides.setdefault(np.packbits(side ^ side[0]).tobytes(), side)
+        return np.array([*sides.values()], dtype=np.bool_).reshape(len(sides), self.S).T
+
+    @cached_property
+    def decisive(self) -> Any:
+        """[S] where it matters what is done; everywhere, if nowhere."""
+        m = self.model
+        lengths = np.diff(m.indptr).reshape(self.S, self.A)
+        alike = (m.rewards == m.rewards[:, :1]).all(axis=1) & (lengths == lengths[:, :1]).all(axis=1)
+        for s in np.flatnonzero(alike):
+            rows = slice(m.indptr[s * self.A], m.indptr[(s + 1) * self.A])
+            for array in (m.indices[rows].reshape(self.A, -1), m.data[rows].reshape(self.A, -1)):
+                alike[s] &= bool((array == array[:1]).all())
+        return ~alike if not alike.all() else alike
+
+    @cached_property
+    def regions(self) -> list[Any]:
+        """The states of every region that was met; the first are those where it matters what is done."""
+        return [np.flatnonzero(self.decisive)]
+
+    @property
+    def columns(self) -> int:
+        """How many vectors are looked at together."""
+        return 8 if self.exact else max(1, min(COLUMNS, MAX_NUMBERS // max(len(self.model.data), self.S * self.A)))
 
     @property
     def one(self) -> Any:
@@ -276,17 +307,6 @@ class Problem:
         np.add.at(matrix, (rows, self.model.indices), self.weights)
         return matrix.reshape(self.S, self.A, self.S)
 
-    def _alike(self) -> Any:
-        """[S] whether all actions earn and do the same."""
-        m = self.model
-        lengths = np.diff(m.indptr).reshape(self.S, self.A)
-        alike = (m.rewards == m.rewards[:, :1]).all(axis=1) & (lengths == lengths[:, :1]).all(axis=1)
-        for s in np.flatnonzero(alike):
-            rows = slice(m.indptr[s * self.A], m.indptr[(s + 1) * self.A])
-            for array in (m.indices[rows].reshape(self.A, -1), m.data[rows].reshape(self.A, -1)):
-                alike[s] &= bool((array == array[:1]).all())
-        return alike
-
 
 @dataclass(frozen=True, eq=False)
 class Chain:
@@ -316,20 +336,6 @@ class Chain:
         inverse = np.linalg.inv(system)
         V = inverse @ rewards
         return V + inverse @ (rewards + self.ahead(weights, V) - V)
-
-
-def _questions(features: Any) -> Any:
-    """[S, K] the answers to all thresholds between neighbouring values, of equal divisions the first."""
-    seen: set[bytes] = set()
-    sides = []
-    for column in features.T:
-        for value in np.unique(column)[:-1]:
-            side = column > value
-            key = np.packbits(side ^ side[0]).tobytes()
-            if key not in seen:
-                seen.add(key)
-                sides.append(side)
-    return np.array(sides, dtype=np.bool_).reshape(len(sides), len(features)).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -821,7 +827,7 @@ class Checker:
     def _expect(self, key: tuple[int, bool], pending: Pending) -> None:
         waiting = self.pending.setdefault(key, [])
         waiting.append(pending)
-        if len(waiting) >= (8 if self.problem.exact else COLUMNS):
+        if len(waiting) >= self.problem.columns:
             self._verify(key)
 
     def _verify(self, key: tuple[int, bool]) -> None:
@@ -886,13 +892,12 @@ def _check_open(case: Case, place: Any) -> None:
 
 
 class Records:
-    """The records of a certificate, each a list and raw bytes; `head` and `tail` are what it says of itself."""
+    """The records of a certificate, each a list and raw bytes; `head` is what it says of itself."""
 
     def __init__(self, stream: BinaryIO, limit: int) -> None:
         self.stream, self.limit = stream, limit
         self.digest = hashlib.sha256()
         self.head = self._line()
-        self.tail: list[Any] = []
         if self.head[:1] != [FORMAT] or len(self.head) != 2 or not isinstance(self.head[1], dict):
             raise UnreadableError(f"this is no certificate: it does not begin with {FORMAT!r}")
 
