@@ -10,7 +10,7 @@ losses of leaves and by other claims. Only what is used in the end is written.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -129,7 +129,7 @@ def prove(path: Path, explorer: Explorer, start: Floats, goal: Goal) -> float:
         StoppedError: if there was an interrupt; there is no file then.
     """
     bounds: list[float] = []
-    write_whole(path, lambda stream: bounds.append(Proof(stream, explorer, goal).run(start)))
+    write_whole(path, lambda stream: bounds.append(Proof(stream, explorer, start, goal).run()))
     return bounds[0]
 
 
@@ -266,6 +266,7 @@ class Proof:
     """One certificate while it is written.
 
     Attributes:
+        start: [S] a vector above the values of all policies, on which no action gains.
         problem: as the checker sees it.
         bound: no case may return more; it rises when a tree is met that does.
         slack: what symmetries add to that.
@@ -273,8 +274,8 @@ class Proof:
         cases: the cases that are neither branched nor closed, with their numbers.
     """
 
-    def __init__(self, stream: BinaryIO, explorer: Explorer, goal: Goal) -> None:
-        self.explorer, self.goal = explorer, goal
+    def __init__(self, stream: BinaryIO, explorer: Explorer, start: Floats, goal: Goal) -> None:
+        self.explorer, self.start, self.goal = explorer, start, goal
         self.problem = check.Problem(model_of(explorer.mdp))
         self.size = check.Size(explorer.size.depth, explorer.size.leaves)
         self.regions = explorer.regions
@@ -299,7 +300,7 @@ class Proof:
         self._region_numbers = {0: 0}
         self._count = {"case": 1, "context": 0, "loss": 0, "claim": 0}
 
-    def run(self, start: Floats) -> float:
+    def run(self) -> float:
         """Write everything; the bound that is proven."""
         explorer, target = self.explorer, self.goal.target
         budget = budget_of(explorer.losses.optimum, target)
@@ -312,11 +313,11 @@ class Proof:
             self.without = np.isinf(losses.delta)
             basis = Basis(explorer.nothing, losses, self._tables(losses, budget))
             ground = Ground(self, basis, np.full(self.problem.S, -1), self.free.number)
-            bound = max(float(explorer.mdp.initial @ start), float(np.nextafter(target, np.inf)))
+            bound = max(float(explorer.mdp.initial @ self.start), float(np.nextafter(target, np.inf)))
             incumbent = Incumbent(self.goal.value, target, budget)
             with self.watch.catching_interrupts():
                 recording = Recording(explorer, basis, incumbent, self.watch, self, ground)
-                recording.run((bound, Partial(None, start)), 1 << 62)
+                recording.run((bound, Partial(None, self.start)), 1 << 62)
             if self.watch.interrupted:
                 raise StoppedError
         if self.cases:
@@ -540,7 +541,9 @@ class Recording(Exploration):
     def _option_bound(
         self, partial: Partial, actions: Ints, opens: list[Open], spare: int
     ) -> tuple[float, Floats, tuple[bool, ...] | None]:
-        bound, vector, choice = super()._option_bound(partial, actions, opens, spare)
+        # Sweeps from a vector on which no action gains lead to one on which no option gains, as the checker wants it;
+        # from the vector of a parent they need not, where a region became a leaf.
+        bound, vector, choice = super()._option_bound(replace(partial, vector=self.proof.start), actions, opens, spare)
         if bound <= self.target and not self.proof.close_by_options(partial.tree, vector):
             bound = float(np.nextafter(self.target, np.inf))
         return bound, vector, choice
