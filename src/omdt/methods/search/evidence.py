@@ -220,7 +220,7 @@ class Ground:
         place = min(opens, key=lambda i: (size.below(case, case[i][0]).depth, i))
         steps.append(Step("b", place=place))
         children = self.proof.children(case, place, size)
-        return min(self._grow(child, size, goal, before, steps) for _, child in children)
+        return min((self._grow(child, size, goal, before, steps) for _, child in children), default=np.inf)
 
     def _halves(self, case: check.Case, size: check.Size, goal: float) -> tuple[float, Step]:
         """What a question loses at least, whichever way its sides share the leaves."""
@@ -302,28 +302,31 @@ class Proof:
 
     def run(self) -> float:
         """Write everything; the bound that is proven."""
+        with self.watch.catching_interrupts():
+            self._explore()
+        if self.watch.interrupted:
+            raise StoppedError
+        if self.cases:
+            raise FalseClaimError(f"{len(self.cases)} cases of the search were closed without evidence")
+        self.writer.close()
+        return self.bound + self.slack + 8 * EPSILON * (abs(self.bound) + self.slack)
+
+    def _explore(self) -> None:
+        """Go through all cases."""
         explorer, target = self.explorer, self.goal.target
         budget = budget_of(explorer.losses.optimum, target)
         self.free = self._ground(Basis(explorer.nothing, explorer.losses, self._tables(explorer.losses, budget)))
         if budget <= 0:
             self.bound += max(0.0, float(self.free.context.budget)) * (1 + 8 * EPSILON)
             self._write_close(None, self.free, Step("s", claims=(None,)))
-        else:
-            losses = explorer.losses.within(budget)
-            self.without = np.isinf(losses.delta)
-            basis = Basis(explorer.nothing, losses, self._tables(losses, budget))
-            ground = Ground(self, basis, np.full(self.problem.S, -1), self.free.number)
-            bound = max(float(explorer.mdp.initial @ self.start), float(np.nextafter(target, np.inf)))
-            incumbent = Incumbent(self.goal.value, target, budget)
-            with self.watch.catching_interrupts():
-                recording = Recording(explorer, basis, incumbent, self.watch, self, ground)
-                recording.run((bound, Partial(None, self.start)), 1 << 62)
-            if self.watch.interrupted:
-                raise StoppedError
-        if self.cases:
-            raise FalseClaimError(f"{len(self.cases)} cases of the search were closed without evidence")
-        self.writer.close()
-        return self.bound + self.slack + 8 * EPSILON * (abs(self.bound) + self.slack)
+            return
+        losses = explorer.losses.within(budget)
+        self.without = np.isinf(losses.delta)
+        basis = Basis(explorer.nothing, losses, self._tables(losses, budget))
+        ground = Ground(self, basis, np.full(self.problem.S, -1), self.free.number)
+        bound = max(float(explorer.mdp.initial @ self.start), float(np.nextafter(target, np.inf)))
+        recording = Recording(explorer, basis, Incumbent(self.goal.value, target, budget), self.watch, self, ground)
+        recording.run((bound, Partial(None, self.start)), 1 << 62)
 
     def ground_at(self, tree: Nested, basis: Basis) -> Ground:
         """The ground of a case with fixed leaves."""
