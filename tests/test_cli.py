@@ -91,18 +91,8 @@ def test_help_lists_the_commands(run):
     assert status == 0
     words = re.findall(r"^│ (\w+) |^╭─ (\w+) ", out, flags=re.M)
     listed = [command or f"{heading}:" for command, heading in words]
-    assert listed == [
-        "Options:",
-        "Problems:",
-        "envs",
-        "info",
-        "Trees:",
-        "solve",
-        "compare",
-        "export",
-        "report",
-        "reproduce",
-    ]
+    commands = ["solve", "compare", "export", "report", "check", "reproduce"]
+    assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", *commands]
 
 
 @pytest.mark.parametrize("command", ["envs", "info", "solve", "compare"])

@@ -169,6 +169,10 @@ def solve(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the JSON object into a file.", show_default=False)
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the evidence for the bound, for `omdt check`.", show_default=False),
+    ] = None,
 ) -> None:
     """The best tree of a problem, drawn as text, with value, bound and proof."""
     from omdt.files import check_writable
@@ -178,8 +182,10 @@ def solve(
 
     if output is not None:
         check_writable(output)
+    if certificate is not None and method != "search":
+        raise InputError(f"the method {method} has no evidence for its bound; leave out --certificate, or use search")
     mdp = _load(problem, settings, discount)
-    chosen = {"backend": backend, "ties": ties}
+    chosen = {"backend": backend, "ties": ties, "certificate": certificate}
     options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     if threads is None:
         threads = _cores() if method == "search" else 1
@@ -390,6 +396,38 @@ def report(
     ]
     write_report(solved, mdp, target, commands=commands)
     typer.echo(target)
+
+
+@app.command(rich_help_panel=TREES)
+def check(
+    solution: Annotated[
+        Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
+    ],
+    problem: Problem,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file that `omdt solve --certificate` wrote.", show_default=False),
+    ] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Compute with rational numbers; for small problems.")] = False,
+    settings: Settings = None,
+) -> None:
+    """Whether a solution's tree returns what it says, and whether a certificate proves its bound."""
+    from omdt.check import RejectedError, words
+    from omdt.checking import verify
+
+    def load(discount: float) -> "MDP":
+        mdp = _load(problem, settings, None)
+        if mdp.discount == discount:
+            return mdp
+        typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
+        return _load(problem, settings, discount)
+
+    try:
+        verdict = verify(solution, load, certificate, exact=exact)
+    except RejectedError as error:
+        typer.echo(f"NOT VERIFIED: {error}")
+        raise typer.Exit(1) from None
+    typer.echo(words(verdict))
 
 
 app.command(rich_help_panel=TREES)(reproduce)

@@ -60,8 +60,8 @@ def solve(
         node_limit: how many partial trees the search looks at before it returns the best tree so far. The solution is
             then the same in every run, to the last byte of its file; times are left out of it.
         progress: called with (seconds, value, bound) as these improve.
-        options: settings of the method; `executor` of search, `backend` and `form` of milp, `ties` of copy,
-            `iterations` of viper.
+        options: settings of the method; `executor` and `certificate` of search, `backend` and `form` of milp, `ties`
+            of copy, `iterations` of viper.
 
     Raises:
         InputError: if the limits or the method do not fit.
@@ -85,6 +85,9 @@ def solve(
     random = planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp)))
     _check_size(tree, limits)
     bound, rounding = _checked_bound(claim, value, optimal)
+    if options.get("certificate") is not None:
+        # What a certificate proves is not to be lowered to an optimum that it does not speak of.
+        bound = max(claim.bound, bound)
     watch.report(value.value, bound)
     return Solution(
         problem=mdp.name,

@@ -201,6 +201,27 @@ def test_tables_do_not_depend_on_what_was_asked_before() -> None:
     assert 0 < np.count_nonzero(answers[0]) < len(questions)
 
 
+def test_tables_claim_no_more_than_the_cheapest_leaf_loses() -> None:
+    """However little is asked for."""
+    checked = 0
+    for seed in range(60):
+        rng = np.random.default_rng(60_000 + seed)
+        mdp = random_mdp(rng)
+        losses = DenseLosses(mdp, planning.optimal_values(mdp).value, np.ones(mdp.rewards.shape, dtype=np.bool_))
+        regions = Regions(Splits.of(mdp).sides())
+        budget = float(np.max(losses.expected)) * float(rng.choice([0.5, 1.0, 5.0])) + 1e-300
+        for k in regions.questions(regions.everything):
+            for region in regions.split(regions.everything, int(k)):
+                table = tables.Tables(losses, regions, budget, max_entries=100, watch=Watch())
+                forced = np.full((mdp.n_actions, mdp.n_states), -1)
+                forced[:, region.states] = np.arange(mdp.n_actions)[:, None]
+                least = min(losses.inside(row, budget, np.inf) for row in forced)
+                for part in (1e-4, 1e-3, 1e-2, 1.0):
+                    assert table.loss(region, 0, 1, part * budget) <= least, seed
+                    checked += least < budget
+    assert checked > 100
+
+
 @pytest.mark.parametrize("block", range(4))
 def test_option_bound_holds_for_every_completion(block: int) -> None:
     """Root bounds without any branching are above the best tree, on cyclic and acyclic MDPs alike."""

@@ -171,7 +171,7 @@ class Explorer:
         """Look at up to so many nodes below a partial tree, best first."""
         if self.basis is None or self.basis.tables.budget != incumbent.budget:
             losses = self.losses.within(incumbent.budget)
-            self.basis = Basis(self.nothing, losses, self._tables(losses, incumbent.budget, watch))
+            self.basis = Basis(self.nothing, losses, self.tables(losses, incumbent.budget, watch))
         self.basis.tables.watch = watch
         return Exploration(self, self.basis, incumbent, watch).run(case, nodes)
 
@@ -180,12 +180,16 @@ class Explorer:
 
         None when no tree with these leaves returns more than the target.
         """
+        losses = self.losses_around(actions, general)
+        budget = budget_of(losses.optimum, target)
+        return None if budget <= 0 else Basis(actions, losses, self.tables(losses, budget, watch))
+
+    def losses_around(self, actions: Ints, general: Losses) -> Losses:
+        """Losses relative to the best policy with fixed leaves, given those relative to no leaves."""
         policy = np.where(actions >= 0, actions, general.policy)
         cost = general.cheapest(actions, 1.0, 1.0, policy)[3]
         fixed = actions[:, None] == np.arange(self.mdp.n_actions)
-        losses = self._losses(self.optimal - cost, np.where(actions[:, None] >= 0, fixed, np.isfinite(general.delta)))
-        budget = budget_of(losses.optimum, target)
-        return None if budget <= 0 else Basis(actions, losses, self._tables(losses, budget, watch))
+        return self._losses(self.optimal - cost, np.where(actions[:, None] >= 0, fixed, np.isfinite(general.delta)))
 
     def value(self, policy: Ints) -> Certified[float]:
         """The return of a policy, which many trees may have in common."""
@@ -201,7 +205,8 @@ class Explorer:
             return DenseLosses(self.mdp, values, allowed)
         return AcyclicLosses(self.mdp, values, allowed, self.order)
 
-    def _tables(self, losses: Losses, budget: float, watch: Watch) -> Tables:
+    def tables(self, losses: Losses, budget: float, watch: Watch) -> Tables:
+        """Empty tables."""
         max_entries = max(MIN_ENTRIES, self.max_bytes // 4 // (BYTES_A_REGION + self.mdp.n_states // 4))
         return Tables(losses, self.regions, budget, max_entries=max_entries, watch=watch)
 

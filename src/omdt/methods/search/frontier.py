@@ -179,7 +179,7 @@ class Frontier:
     @property
     def done(self) -> bool:
         """Whether nothing remains that could be better than the incumbent by more than the gap."""
-        return not self._heap or -self._heap[0][0] <= self._target()
+        return not self._heap or -self._heap[0][0] <= self.target()
 
     @property
     def bound(self) -> float:
@@ -270,12 +270,12 @@ class Frontier:
             return nothing(mdp, sides.shape[1]), 0.0
         return symmetries, slack
 
-    def _target(self) -> float:
+    def target(self) -> float:
         """Partial trees bounded by this need not be looked at."""
         return self.local.value + 0.999 * self.limits.gap * max(abs(self.local.value), 1e-12)
 
     def _incumbent(self) -> Incumbent:
-        target = self._target()
+        target = self.target()
         budget = budget_of(self.explorer.losses.optimum, target)
         if budget < FRESH * self.budget:
             self.budget = budget

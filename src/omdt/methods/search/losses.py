@@ -49,17 +49,21 @@ class Losses(ABC):
     """Bounds losses from below.
 
     Attributes:
+        values: [S] U.
         optimum: p0·U, rounded up.
         delta: [S, A] δ, rounded down; infinite where an action is not allowed.
         expected: [S, A] δ weighted with the visits of the optimal policy.
+        witness: λ and the values of the cheapest policy from which the last answer of `inside` follows, or None.
     """
 
     expected: Floats
     arrays: tuple[Any, ...]
+    witness: tuple[float, Floats] | None = None
 
     def __init__(self, mdp: MDP, U: Floats, allowed: Bools) -> None:
         P = mdp.transitions
         shape = mdp.rewards.shape
+        self.values = U
         delta = U[:, None] - mdp.rewards - mdp.discount * (P @ U).reshape(shape)
         size = np.abs(U)[:, None] + np.abs(mdp.rewards) + mdp.discount * (P @ np.abs(U)).reshape(shape)
         longest = int(np.diff(P.indptr).max())
@@ -97,12 +101,14 @@ class Losses(ABC):
             budget: β.
             enough: a bound as high as this is high enough.
         """
+        self.witness = None
         states = np.flatnonzero(forced >= 0)
         if np.isinf(self.delta[states, forced[states]]).any():
             return np.inf
         policy, memory = np.where(forced >= 0, forced, self.policy), self.remember()
-        bound, loss, total, _ = self.cheapest(forced, 1.0, 1.0, policy, memory)
+        bound, loss, total, V = self.cheapest(forced, 1.0, 1.0, policy, memory)
         if bound > budget:
+            self.witness = (np.inf, V)
             return np.inf
         if loss <= ACCURACY * budget:
             return 0.0
@@ -113,9 +119,11 @@ class Losses(ABC):
         for _ in range(MAX_MULTIPLIERS):
             if best >= enough or highest - best <= ACCURACY * (budget + best):
                 break
-            bound, loss, total, _ = self.cheapest(forced, 1.0 + multiplier, multiplier, policy, memory)
+            bound, loss, total, V = self.cheapest(forced, 1.0 + multiplier, multiplier, policy, memory)
             allowance = multiplier * budget
-            best = max(best, bound - allowance - 4 * EPSILON * (bound + allowance))
+            lost = bound - allowance - 4 * EPSILON * (bound + allowance)
+            if lost > best:
+                best, self.witness = lost, (multiplier, V)
             if total <= budget:
                 within = (loss, total)
             else:

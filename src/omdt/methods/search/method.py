@@ -5,6 +5,7 @@ cuts the run off. A limit on nodes ends the run after the round in which it is r
 exact search, every climb counts as a node.
 """
 
+import warnings
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from omdt.errors import InputError
+from omdt.errors import InputError, InputWarning
+from omdt.files import check_writable
 from omdt.mdp import MDP
+from omdt.methods.search.evidence import Goal, StoppedError, prove
 from omdt.methods.search.exact import can_search
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.local import LocalSearch, to_policy
@@ -22,11 +25,22 @@ from omdt.solution import Claim, Limits, Stop, Watch
 from omdt.splits import Splits
 
 FIRST_CLIMBS = 3
+NEARLY = 1e-3
+"""The part of the gap by which the proof of an unfinished search may miss the bound that was reached."""
+
 BUSY_ROUNDS = 10
 """For so many rounds after the last improvement the local search has a turn in every round, then in ever fewer."""
 
 
-def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, executor: Executor | None = None) -> Claim:
+def search(
+    mdp: MDP,
+    splits: Splits,
+    limits: Limits,
+    watch: Watch,
+    *,
+    executor: Executor | None = None,
+    certificate: str | Path | None = None,
+) -> Claim:
     """The best tree within the size limit, with a proof when there is time for it.
 
     Args:
@@ -35,9 +49,12 @@ def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, executor: 
         limits: a limit on the size is required.
         watch: the clock and the record of progress.
         executor: explores parts of the search elsewhere; by default as many processes as the limits have threads.
+        certificate: a file for the evidence that the bound holds, written by this process when the search has ended.
     """
     if not limits.limits_size:
         raise InputError("the method search needs a size limit; give a depth, a number of leaves, or both")
+    if certificate is not None:
+        _check_certifiable(mdp, splits, Path(certificate))
     frontier: Frontier | None = None
     # Many threads of the linear algebra wait for one another on systems as small as these, and round differently.
     with watch.catching_interrupts(), threadpool_limits(1):
@@ -51,8 +68,34 @@ def search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, executor: 
             while watch.remaining > 0 and not local.done and not watch.out_of_nodes:
                 local.climb(1)
                 watch.nodes += 1
-    bound = local.bound if frontier is None else frontier.bound
+        bound = local.bound if frontier is None else frontier.bound
+        if frontier is not None and certificate is not None:
+            bound = _certified(frontier, local, limits, Path(certificate), bound)
     return Claim(to_policy(local.best, splits, mdp), max(bound, local.value), _stop(frontier, watch))
+
+
+def _check_certifiable(mdp: MDP, splits: Splits, path: Path) -> None:
+    """Raise before long work starts if there can be no certificate."""
+    check_writable(path)
+    if splits.equality.any() or splits.observations.shape[1] > mdp.n_features:
+        raise InputError("a certificate is about trees with thresholds; leave out categories and predicates")
+    if not can_search(mdp):
+        raise InputError(
+            f"the search proves nothing about {mdp.n_states:,} states that can be visited again, so there is no "
+            "certificate to write; leave it out"
+        )
+
+
+def _certified(frontier: Frontier, local: LocalSearch, limits: Limits, path: Path, bound: float) -> float:
+    """Write the certificate of a bound; the bound that it proves, which is a little higher."""
+    # A bound that was not pushed any further is met again only approximately.
+    target = frontier.target() if frontier.done else bound + NEARLY * (bound - local.value)
+    goal = Goal(local.policy(local.best), local.value, target, limits.gap)
+    try:
+        return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
+    except StoppedError:
+        warnings.warn(f"{path} was not written because of an interrupt", InputWarning, stacklevel=2)
+        return bound
 
 
 def _take_turns(frontier: Frontier, local: LocalSearch, watch: Watch) -> None:

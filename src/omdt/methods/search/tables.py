@@ -25,7 +25,7 @@ from omdt.methods.search.losses import Losses
 from omdt.solution import Watch
 
 NEGLIGIBLE = 1e-3
-"""A loss below this part of the budget counts as none."""
+"""A loss below this part of the budget counts as none: what was not looked at for it may lose even less."""
 
 MAX_SUBTREES = 200
 """How many growing subtrees are looked at for one entry; it is a bound also when that was not enough."""
@@ -138,6 +138,7 @@ class Tables:
         return (choice.question, self._subtree(left, choice.left), self._subtree(right, choice.right))
 
     def _entry(self, region: Region, key: Key, enough: float) -> Entry:
+        enough = max(enough, 2 * NEGLIGIBLE * self.budget)
         known = self._entries.get(key)
         if known is not None and (known.exact or known.loss >= enough):
             return known
@@ -179,7 +180,7 @@ class Tables:
             if loss < best:
                 best, choice = loss, action
             if best <= NEGLIGIBLE * self.budget:
-                break
+                return 0.0, Whole(choice)
         return best, Whole(choice)
 
     def _best_split(
@@ -198,7 +199,7 @@ class Tables:
                     best = loss
                     choice = Halves(k, _key(left, depth - 1, left_leaves), _key(right, depth - 1, right_leaves))
                 if best <= NEGLIGIBLE * self.budget:
-                    return best, choice
+                    return 0.0, choice
         return min(best, enough), choice
 
     def _ordered_questions(self, region: Region) -> list[int]:

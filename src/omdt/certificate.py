@@ -1,0 +1,47 @@
+"""Certificates: the file that proves a bound, written record by record while the proof is found.
+
+A certificate is a gzip stream of records. A record is one line of JSON, a list that begins with the kind of the record
+and ends with the number of raw bytes that follow the line; these are a vector, of 32-bit or 64-bit floating-point
+numbers or 32-bit integers, little-endian. The first line names the format and what the proof is about, the last one has
+the SHA-256 of all bytes before it. The page "What proven means here" lists the records; `check` reads them.
+"""
+
+import gzip
+import hashlib
+import json
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from omdt import check
+from omdt.mdp import MDP
+
+
+class Writer:
+    """Writes a certificate into a stream."""
+
+    def __init__(self, stream: BinaryIO, head: dict[str, Any]) -> None:
+        self.stream = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=9)
+        self.digest = hashlib.sha256()
+        self._put(json.dumps([check.FORMAT, head]).encode() + b"\n")
+
+    def write(self, *record: Any, raw: bytes = b"") -> None:
+        """Add a record."""
+        self._put(json.dumps([*record, len(raw)], separators=(",", ":"), allow_nan=False).encode() + b"\n" + raw)
+
+    def close(self) -> None:
+        """Add the checksum."""
+        self.stream.write(json.dumps(["end", self.digest.hexdigest()]).encode() + b"\n")
+        self.stream.close()
+
+    def _put(self, content: bytes) -> None:
+        self.digest.update(content)
+        self.stream.write(content)
+
+
+def model_of(mdp: MDP) -> check.Model:
+    """The problem in the plain arrays that the checker reads."""
+    P = mdp.transitions
+    indices, indptr = P.indices.astype(np.int64), P.indptr.astype(np.int64)
+    names = (mdp.feature_names, mdp.action_names)
+    return check.Model(P.data, indices, indptr, mdp.rewards, mdp.initial, mdp.features, mdp.discount, *names)

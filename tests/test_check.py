@@ -1,0 +1,580 @@
+"""Certificates: the checker accepts every proof of the search, and nothing that is false, however it was changed."""
+
+import ast
+import gzip
+import hashlib
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import omdt
+from brute_force import best_return, returns, threshold_questions, tree_policies
+from omdt import check, cli, planning
+from omdt.certificate import Writer, model_of
+from omdt.errors import InputError, InputWarning
+from omdt.mdp import MDP
+from omdt.methods.search import evidence, exact, frontier, method, tables
+from omdt.methods.search.local import LocalSearch
+from omdt.solution import Limits, Solution, Stop, Watch
+from tasks import random_mdp, symmetric_mdp
+
+Records = list[tuple[list[Any], bytes]]
+
+
+def disturb(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the rare paths common: no start tree, tiny tables, forced bases, options never or always."""
+    monkeypatch.setattr(method, "FIRST_CLIMBS", int(rng.choice([0, 5])))
+    monkeypatch.setattr(evidence, "NODES_A_BASIS", int(rng.choice([3, 500])))
+    monkeypatch.setattr(exact, "CHEAP_STATES", int(rng.choice([0, 150])))
+    monkeypatch.setattr(exact, "BYTES_A_REGION", int(rng.choice([1000, 1 << 40])))
+    monkeypatch.setattr(exact, "MIN_ENTRIES", int(rng.choice([2, 100])))
+    monkeypatch.setattr(exact, "BLIND", int(rng.choice([0, 1, 3])))
+    monkeypatch.setattr(exact, "MAX_PRICE", float(rng.choice([0, 1e10], p=[0.3, 0.7])))
+    monkeypatch.setattr(tables, "MAX_SUBTREES", int(rng.choice([1, 5, 200])))
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A solved problem with its certificate, and the best return of any tree within the limits."""
+
+    mdp: MDP
+    solution: Solution
+    path: Path
+
+    @classmethod
+    def random(cls, seed: int, path: Path, monkeypatch: pytest.MonkeyPatch) -> "Proven":
+        rng = np.random.default_rng(seed)
+        mdp = symmetric_mdp(rng) if rng.random() < 0.25 else random_mdp(rng)
+        depth, leaves = int(rng.integers(0, 4)), int(rng.integers(1, 6))
+        limits = [(depth, None), (None, leaves), (depth, leaves)][int(rng.integers(3))]
+        gap = float(rng.choice([1e-6, 1e-4, 0.1]))
+        disturb(rng, monkeypatch)
+        solution = omdt.solve(mdp, max_depth=limits[0], max_leaf_nodes=limits[1], gap=gap, certificate=path)
+        return cls(mdp, solution, path)
+
+    @property
+    def best(self) -> float:
+        P = self.mdp.transitions.toarray().reshape(*self.mdp.rewards.shape, self.mdp.n_states)
+        limits = {"max_depth": self.solution.max_depth, "max_leaves": self.solution.max_leaf_nodes}
+        return best_return(P, self.mdp.rewards, self.mdp.initial, self.mdp.features, self.mdp.discount, **limits)
+
+    def check(self, **changes: Any) -> check.Verdict:
+        """The verdict, with the option `exact` or with changes in the solution."""
+        exactly = changes.pop("exact", False)
+        return check.check(model_of(self.mdp), self.solution.to_dict() | changes, self.path, exact=exactly)
+
+    def accepts(self, records: Records, **changes: Any) -> bool:
+        """Whether other records, with a fitting checksum, are accepted."""
+        write(self.path, records)
+        try:
+            self.check(**changes)
+        except (check.RejectedError, check.UnreadableError):
+            return False
+        return True
+
+
+def read(path: Path) -> Records:
+    with gzip.open(path) as stream:
+        records = check.Records(stream, 1 << 30)
+        return [(records.head, b""), *records]
+
+
+def write(path: Path, records: Records) -> None:
+    with open(path, "wb") as stream:
+        writer = Writer(stream, records[0][0][1])
+        for record, raw in records[1:]:
+            writer.write(*record, raw=raw)
+        writer.close()
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_every_proof_is_accepted(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds: set[str] = set()
+    for seed in range(40 * block, 40 * block + 40):
+        proven = Proven.random(seed, tmp_path / "c", monkeypatch)
+        best = proven.best
+        # A return that is nothing but rounding beside the rewards has no relative gap.
+        scale = np.abs(proven.mdp.rewards).max() / (1 - proven.mdp.discount)
+        assert proven.solution.proven or abs(best) < 1e-6 * scale, seed
+        assert proven.solution.bound >= best - 1e-9 * abs(best), seed
+        assert proven.check().bound == proven.solution.bound, seed
+        assert proven.check(exact=True).bound == proven.solution.bound, seed
+        kinds |= {str(record[0]) for record, _ in read(proven.path)}
+    assert {"context", "branch", "close", "without"} <= kinds
+
+
+def test_a_bound_below_the_optimum_is_never_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is changed in a certificate, its checksum with it, no false bound is proven."""
+    tried = 0
+    for seed in range(60):
+        proven = Proven.random(1000 + seed, tmp_path / "c", monkeypatch)
+        rng = np.random.default_rng(seed)
+        false = {"bound": false_bound(proven, rng)}
+        records = read(proven.path)
+        for _ in range(30):
+            changed = records
+            for _ in range(int(rng.integers(1, 4))):
+                changed = mutated(changed, rng)
+            assert not proven.accepts(changed, **false), (seed, tried)
+            tried += 1
+    assert tried >= 1000
+
+
+def false_bound(proven: Proven, rng: np.random.Generator) -> float:
+    """A bound that a tree exceeds, by little or by much."""
+    best = proven.best
+    return best - max(abs(best), 1e-12) * float(rng.choice([1e-1, 1e-3, 1e-6]))
+
+
+def mutated(records: Records, rng: np.random.Generator) -> Records:
+    """Records with one change that an adversary might try."""
+    changed = [(json.loads(json.dumps(record)), raw) for record, raw in records]
+    if len(changed) < 2:
+        return changed
+    i = int(rng.integers(1, len(changed)))
+    record, raw = changed[i]
+    kind = int(rng.integers(8))
+    if kind == 0:
+        del changed[i]
+    elif kind == 1:
+        changed.insert(i, changed[int(rng.integers(1, len(changed)))])
+    elif kind == 2 and raw:
+        vector = np.frombuffer(raw, dtype="<f8" if len(raw) % 8 == 0 else "<f4").copy()
+        with np.errstate(all="ignore"):
+            vector *= float(rng.choice([0.0, 0.5, 1.01, 2.0, 100.0]))
+        changed[i] = (record, vector.tobytes())
+    elif kind == 3 and raw:
+        content = bytearray(raw)
+        content[int(rng.integers(len(raw)))] ^= int(rng.integers(1, 256))
+        changed[i] = (record, bytes(content))
+    elif kind == 4:
+        change_a_number(record, rng)
+    elif kind == 5:
+        closing = [j for j, it in enumerate(changed) if it[0][0] == "close"]
+        if closing:
+            j, k = (closing[int(rng.integers(len(closing)))] for _ in range(2))
+            changed[j] = ([*changed[j][0][:2], *changed[k][0][2:]], changed[k][1])
+    elif kind == 6 and record[0] == "loss":
+        record[3], record[4] = None, None
+    elif kind == 7 and record[0] == "branch":
+        record[3] = [*record[3], ["action", int(rng.integers(3)), 0], ["question", int(rng.integers(3)), 0]]
+    return changed
+
+
+def change_a_number(record: list[Any], rng: np.random.Generator) -> None:
+    """Change one number anywhere in a record."""
+    places: list[tuple[list[Any], int]] = []
+    stack = [record]
+    while stack:
+        part = stack.pop()
+        places += [(part, j) for j, it in enumerate(part) if isinstance(it, int | float)]
+        stack += [it for it in part if isinstance(it, list)]
+    if places:
+        part, j = places[int(rng.integers(len(places)))]
+        part[j] = (
+            part[j] + int(rng.choice([-1, 1, 2])) if isinstance(part[j], int) else part[j] * rng.choice([0.0, 0.5, 2.0])
+        )
+
+
+def test_a_search_that_lies_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that closes every case at once, with the evidence it has, proves no bound that a tree exceeds."""
+
+    def close(self: evidence.Proof, tree: Any, ground: evidence.Ground) -> bool:
+        _, step = ground.lost(self.cases[tree][1], self.size, ground.budget)
+        self._write_close(tree, ground, step)
+        return True
+
+    lies = 0
+    for seed in range(3000, 3060):
+        proven = Proven.random(seed, tmp_path / "c", monkeypatch)
+        best = proven.best
+        false = best - 0.1 * max(abs(best), 1e-9)
+        local = LocalSearch(proven.mdp, omdt.Splits.of(proven.mdp), limits_of(proven.solution), Watch())
+        local.start()
+        explorer = frontier.Frontier(proven.mdp, limits_of(proven.solution), Watch(), local).explorer
+        policy = proven.solution.tree.actions(proven.mdp.features)
+        lying = property(lambda self, bound=false: bound, lambda self, value: None)
+        with monkeypatch.context() as patch:
+            patch.setattr(evidence.Proof, "close", close)
+            patch.setattr(evidence.Proof, "bound", lying, raising=False)
+            goal = evidence.Goal(policy, proven.solution.value, false, 1e-4)
+            bound = evidence.prove(proven.path, explorer, local.optimal.upper, goal)
+        assert bound < best
+        with pytest.raises(check.RejectedError):
+            proven.check(bound=bound)
+        lies += 1
+    assert lies == 60
+
+
+def limits_of(solution: Solution) -> Limits:
+    return Limits(max_depth=solution.max_depth, max_leaf_nodes=solution.max_leaf_nodes)
+
+
+def test_a_proof_without_one_of_its_cases_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    removed = 0
+    for seed in range(2000, 2030):
+        proven = Proven.random(seed, tmp_path / "c", monkeypatch)
+        records = read(proven.path)
+        for i, (record, _) in enumerate(records):
+            if record[0] in ("branch", "close"):
+                assert not proven.accepts(records[:i] + records[i + 1 :]), seed
+                removed += 1
+    assert removed > 100
+
+
+def test_a_changed_byte_is_noticed(tmp_path: Path) -> None:
+    mdp, path = omdt.make("frozenlake_4x4"), tmp_path / "c"
+    proven = Proven(mdp, omdt.solve(mdp, max_depth=2, certificate=path), path)
+    whole = path.read_bytes()
+    content = gzip.decompress(whole)
+    rng = np.random.default_rng(0)
+    for place in rng.choice(len(whole), 500, replace=False):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(changed)
+        try:
+            assert gzip.decompress(changed) == content
+        except Exception:
+            with pytest.raises((check.RejectedError, check.UnreadableError)):
+                proven.check()
+    for place in rng.choice(len(content), 500, replace=False):
+        changed = bytearray(content)
+        changed[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(check.HEAD + gzip.compress(bytes(changed), mtime=0)[10:])
+        with pytest.raises((check.RejectedError, check.UnreadableError)):
+            proven.check()
+
+
+def test_another_tree_value_or_bound_is_rejected(tmp_path: Path) -> None:
+    mdp, path = omdt.make("frozenlake_4x4"), tmp_path / "c"
+    proven = Proven(mdp, omdt.solve(mdp, max_depth=2, certificate=path), path)
+    other = omdt.solve(mdp, max_depth=1).to_dict()
+    assert proven.check().bound == proven.solution.bound
+    with pytest.raises(check.RejectedError, match="the tree returns"):
+        proven.check(tree=other["tree"])
+    with pytest.raises(check.RejectedError, match="another tree"):
+        proven.check(tree=other["tree"], value=other["value"])
+    with pytest.raises(check.RejectedError, match="the tree returns"):
+        proven.check(value=proven.solution.value * (1 + 1e-9))
+    with pytest.raises(check.RejectedError, match=r"its vector shows|is not closed"):
+        proven.check(bound=proven.solution.value * (1 - 1e-6))
+    with pytest.raises(check.RejectedError, match="too large"):
+        proven.check(max_depth=1)
+    with pytest.raises(check.RejectedError, match="depth"):
+        proven.check(max_depth=3)
+    with pytest.raises(check.UnreadableError, match="discount"):
+        proven.check(discount=0.9)
+
+
+@pytest.mark.parametrize("exactly", [False, True])
+def test_whatever_the_vectors_are_what_they_show_is_true(exactly: bool) -> None:
+    """Losses and values of every policy, and what every tree of a case returns, for vectors that nobody chose well."""
+    shown_losses = 0
+    for seed in range(25 if exactly else 150):
+        rng = np.random.default_rng(seed)
+        mdp = random_mdp(rng)
+        if mdp.n_actions**mdp.n_states > 300:
+            continue
+        S, A = mdp.rewards.shape
+        problem = check.Problem(model_of(mdp), exact=exactly)
+        policies = np.array(list(product(range(A), repeat=S)))
+        P = mdp.transitions.toarray().reshape(S, A, S)
+        returned = returns(P, mdp.rewards, mdp.initial, mdp.discount, policies)
+        rounding = 1e-9 * np.abs(mdp.rewards).max() / (1 - mdp.discount)
+        i = int(rng.integers(len(policies)))
+        low, high = problem.value(policies[i])
+        assert low - rounding <= returned[i] <= high + rounding
+
+        optimal = planning.optimal_values(mdp).value
+        U = problem.numbers(optimal + rng.normal(size=S) * rng.choice([0.0, 1e-12, 0.01, 1.0]) * np.abs(optimal).max())
+        target = float(rng.choice(returned)) - float(rng.random()) * rounding
+        nowhere, nothing = np.full(S, -1), np.zeros((S, A), dtype=np.bool_)
+        context = check.make_context(problem, U, nowhere, nothing, problem.numbers(target)[()])
+        visits = np.array([planning.occupancies(mdp, policy).value for policy in policies])
+        lost = visits * context.delta.astype(np.float64)[np.arange(S), policies]
+        better = returned > target
+        assert np.all(lost.sum(axis=1)[better] <= float(context.budget) + rounding)
+
+        inside = rng.random(S) < 0.5
+        forced = np.where(inside, policies[i], -1)
+        multiplier = float(rng.choice([0.0, 0.5, 3.0]))
+        cost = context.delta.astype(np.float64) * (multiplier + inside)[:, None]
+        cheapest = np.zeros(S)
+        for _ in range(300):
+            ahead = cost + mdp.discount * (P @ cheapest)
+            cheapest = np.where(inside, ahead[np.arange(S), policies[i]], ahead.min(axis=1))
+        W = problem.numbers(cheapest * rng.choice([0.5, 1.0, 1.01, 1.5]))
+        pending = check.Pending(forced, problem.numbers(multiplier)[()], W, None, "")
+        shown = float(check.losses_of(problem, context, nothing, [pending])[0])
+        alike = better & np.all((policies == policies[i]) | ~inside, axis=1)
+        assert np.all(lost[alike][:, inside].sum(axis=1) >= shown - rounding)
+        shown_losses += bool(alike.any() and shown > 0)
+
+        V = problem.numbers(optimal + rng.normal(size=S) * rng.choice([0.0, 0.01, 1.0]) * np.abs(optimal).max())
+        depth = int(rng.integers(0, 3))
+        trees = tree_policies(threshold_questions(mdp.features), S, A, depth, 2**depth)
+        best = returns(P, mdp.rewards, mdp.initial, mdp.discount, trees).max()
+        root = (((), 0, -1),)
+        options = check.Options(problem)
+        assert float(options.bound(root, check.Size(depth, 2**depth), V)) >= best - rounding
+        stumps = tree_policies(threshold_questions(mdp.features), S, A, 1, 2)
+        for label, (left, right) in problem.children(root, 0, check.Size(1, 2))[A:]:
+            assert label[0] == "question"
+            one, other = problem.regions[left[1]], problem.regions[right[1]]
+            some = stumps[(stumps[:, one] == 0).all(axis=1) & (stumps[:, other] == stumps[:, other[:1]]).all(axis=1)]
+            bound = float(options.bound((((0,), left[1], 0), right), check.Size(1, 2), V))
+            assert bound >= returns(P, mdp.rewards, mdp.initial, mdp.discount, some).max() - rounding
+    assert exactly or shown_losses > 5
+
+
+def test_another_problem_is_rejected(tmp_path: Path) -> None:
+    mdp, path = omdt.make("frozenlake_4x4"), tmp_path / "c"
+    solution = omdt.solve(mdp, max_depth=2, certificate=path)
+    rewards = mdp.rewards.copy()
+    rewards[0, 0] += 0.5
+    with pytest.raises(check.RejectedError):
+        check.check(model_of(replace(mdp, rewards=rewards)), solution.to_dict(), path)
+
+
+@pytest.mark.parametrize(
+    ("name", "depth"),
+    [("frozenlake_8x8", 3), ("3d_navigation", 1), ("traffic_intersection", 2), ("system_administrator_tree", 1)],
+)
+def test_environments(name: str, depth: int, tmp_path: Path) -> None:
+    mdp = omdt.make(name)
+    solution = omdt.solve(mdp, max_depth=depth, certificate=tmp_path / "c")
+    assert solution.proven
+    assert check.check(model_of(mdp), solution.to_dict(), tmp_path / "c").bound == solution.bound
+
+
+def test_symmetries_are_used_and_checked(tmp_path: Path) -> None:
+    used = 0
+    for seed in range(40):
+        mdp, path = symmetric_mdp(np.random.default_rng(seed)), tmp_path / "c"
+        proven = Proven(mdp, omdt.solve(mdp, max_depth=1, certificate=path), path)
+        records = read(path)
+        left_out = [i for i, (record, _) in enumerate(records) if record[0] == "branch" and record[3]]
+        assert proven.check().bound == proven.solution.bound
+        if left_out:
+            used += 1
+            renaming = next(i for i, (record, _) in enumerate(records) if record[0] == "symmetry")
+            names = np.frombuffer(records[renaming][1], dtype="<i4").copy()
+            names[[0, 1]] = names[[1, 0]]
+            assert not proven.accepts([*records[:renaming], (["symmetry"], names.tobytes()), *records[renaming + 1 :]])
+    assert used > 5
+
+
+def test_where_the_time_limit_ends_the_search_the_bound_is_still_proven(tmp_path: Path) -> None:
+    mdp = omdt.make("frozenlake_12x12")
+    solution = omdt.solve(mdp, max_depth=3, time_limit=1, certificate=tmp_path / "c")
+    verdict = check.check(model_of(mdp), solution.to_dict(), tmp_path / "c")
+    assert solution.stop is Stop.TIME
+    assert verdict.bound == solution.bound
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_an_interrupt_while_writing_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = evidence.Ground._inside
+
+    def interrupted(self: evidence.Ground, *arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return inside(self, *arguments)
+
+    monkeypatch.setattr(evidence.Ground, "_inside", interrupted)
+    with pytest.warns(InputWarning, match="was not written"):
+        solution = omdt.solve(omdt.make("frozenlake_8x8"), max_depth=2, certificate=tmp_path / "c")
+    assert solution.proven
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frontier, "SOLO_SECONDS", 0.0)
+    mdp = omdt.make("frozenlake_8x8")
+    for threads in (1, 2):
+        omdt.solve(mdp, max_depth=2, threads=threads, certificate=tmp_path / str(threads))
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_what_has_no_certificate(tmp_path: Path) -> None:
+    mdp = omdt.make("frozenlake_4x4")
+    splits = omdt.Splits.of(mdp, categorical=["Y"])
+    with pytest.raises(InputError, match="thresholds"):
+        omdt.solve(mdp, max_depth=1, splits=splits, certificate=tmp_path / "c")
+    with pytest.raises(InputError, match="directory"):
+        omdt.solve(mdp, max_depth=1, certificate=tmp_path / "nowhere" / "c")
+    with pytest.raises(InputError, match="no certificate"):
+        omdt.solve(omdt.make("frozenlake", size=40), max_depth=1, certificate=tmp_path / "c")
+    with pytest.raises(InputError, match="certificate"):
+        omdt.solve(mdp, method="copy", certificate=tmp_path / "c")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A directory with the solution, the certificate and the model of a small problem."""
+    mdp = omdt.make("frozenlake_4x4")
+    omdt.solve(mdp, max_depth=1, certificate=tmp_path / "c").save(tmp_path / "s.json")
+    omdt.write(mdp, tmp_path / "m.npz")
+    return tmp_path
+
+
+def lines(*records: Any) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+HEAD = [check.FORMAT, {}]
+BAD_CERTIFICATES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda whole: b"",
+    "no gzip": lambda whole: b"hello",
+    "cut off": lambda whole: whole[: len(whole) // 2],
+    "without its end": lambda whole: packed(gzip.decompress(whole).rsplit(b"\n", 2)[0] + b"\n"),
+    "more after its end": lambda whole: packed(gzip.decompress(whole) + b"[]\n"),
+    "another format": lambda whole: packed(lines(["omdt-certificate-0", {}])),
+    "no list": lambda whole: packed(lines({"a": 1})),
+    "no JSON": lambda whole: packed(b"hello\n"),
+    "deep JSON": lambda whole: packed(b"[" * 100_000 + b"\n"),
+    "no text": lambda whole: packed(b'["\xff\xff"]\n'),
+    "an endless line": lambda whole: packed(b" " * (check.MAX_LINE + 1)),
+    "a huge number": lambda whole: packed(lines(HEAD)[:-1] + b"\n[" + b"9" * 10_000 + b"]\n"),
+}
+
+
+def packed(content: bytes) -> bytes:
+    return check.HEAD + gzip.compress(content, mtime=0)[10:]
+
+
+@pytest.mark.parametrize("case", BAD_CERTIFICATES)
+def test_bad_certificates_are_bad_input(case: str, files: Path) -> None:
+    path = files / "c"
+    path.write_bytes(BAD_CERTIFICATES[case](path.read_bytes()))
+    mdp, solution = omdt.make("frozenlake_4x4"), json.loads((files / "s.json").read_text())
+    with pytest.raises((check.UnreadableError, check.RejectedError)):
+        check.check(model_of(mdp), solution, path)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        ["unknown", 0],
+        ["follow", 0],
+        ["branch", 0],
+        ["branch", 0, 0, [], 10**9],
+        ["branch", 0, 0, [], -1],
+        ["branch", "0", 0, [], 0],
+        ["branch", 0, True, [], 0],
+        ["branch", 0, [], [], 0],
+        ["branch", 0, 0, [["action", 0, 0]], 0],
+        ["branch", 0, 0, 5, 0],
+        ["region", 0, 10**30, 0, 0],
+        ["region", 0, 0, 2, 0],
+        ["loss", 0, [[0, 99]], 1.0, 1.0, 0],
+        ["claim", 0, 0, 10**9, 10**9, [], 0],
+        ["claim", 0, 0, -1, 1, [], 0],
+        ["close", 0, 0, [], 0],
+        ["close", 0, 0, ["options"], 0],
+        ["close", 0, 0, ["value"], 0],
+        ["close", 0, 10**9, ["s", [], [-1]], 0],
+        ["close", {}, 0, ["s", [], [-1]], 0],
+        ["context", 7, 0],
+        ["symmetry", 0],
+        ["without", 0, 99, 0],
+    ],
+    ids=str,
+)
+def test_records_that_make_no_sense(record: list[Any], files: Path) -> None:
+    path = files / "c"
+    head = read(path)[0][0]
+    content = lines(head, record)
+    digest = hashlib.sha256(content).hexdigest()
+    path.write_bytes(packed(content + lines(["end", digest])))
+    mdp, solution = omdt.make("frozenlake_4x4"), json.loads((files / "s.json").read_text())
+    with pytest.raises((check.UnreadableError, check.RejectedError)):
+        check.check(model_of(mdp), solution, path)
+
+
+def test_the_command_line(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(files)
+    run = CliRunner().invoke
+    words = ["check", "s.json", "frozenlake_4x4"]
+    assert "was not checked" in run(cli.app, words).output
+    for more in ([], ["--exact"]):
+        accepted = run(cli.app, [*words, "--certificate", "c", *more])
+        assert accepted.exit_code == 0
+        assert accepted.output.startswith("VERIFIED")
+    solution = json.loads(Path("s.json").read_text())
+    Path("false.json").write_text(json.dumps(solution | {"bound": solution["value"] / 2}))
+    rejected = run(cli.app, ["check", "false.json", "frozenlake_4x4", "--certificate", "c"])
+    assert rejected.exit_code == 1
+    assert rejected.output.startswith("NOT VERIFIED")
+    unreadable = run(cli.app, [*words, "--certificate", "m.npz"])
+    assert isinstance(unreadable.exception, InputError)
+    assert isinstance(run(cli.app, ["check", "m.npz", "frozenlake_4x4"]).exception, InputError)
+    assert isinstance(run(cli.app, ["check", "nothing.json", "frozenlake_4x4"]).exception, InputError)
+    solved = run(cli.app, ["solve", "xor", "--depth", "1", "--method", "milp", "--certificate", "d"])
+    assert isinstance(solved.exception, InputError)
+
+
+def test_the_discount_of_the_solution_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner().invoke
+    words = ["solve", "frozenlake_4x4", "--depth", "1", "--discount", "0.9", "--output", "s", "--certificate", "c"]
+    assert run(cli.app, words).exit_code == 0
+    verified = run(cli.app, ["check", "s", "frozenlake_4x4", "--certificate", "c"])
+    assert verified.exit_code == 0
+    assert "the discount is 0.9, as in the solution, not 0.99" in verified.output
+
+
+def test_the_checker_needs_numpy_alone(files: Path) -> None:
+    """It runs as a file by itself, where nothing of the package can be imported."""
+    source = Path(check.__file__)
+    imported = [
+        node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    names = {name.split(".")[0] for node in imported for name in modules(node)}
+    assert names - sys.stdlib_module_names == {"numpy"}
+    shutil.copy(source, files / "alone.py")
+    for solution, status in (("s.json", 0), ("false.json", 1), ("m.npz", 2)):
+        content = json.loads((files / "s.json").read_text())
+        (files / "false.json").write_text(json.dumps(content | {"value": content["value"] + 1}))
+        command = [sys.executable, "-I", "alone.py", solution, "m.npz", "--certificate", "c"]
+        done = subprocess.run(command, cwd=files, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def modules(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.ImportFrom):
+        yield node.module or ""
+    else:
+        yield from (alias.name for alias in node.names)
+
+
+def test_bad_models_are_bad_input(files: Path) -> None:
+    with np.load(files / "m.npz") as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    for name, array in (
+        ("data", arrays["data"] * 0.9),
+        ("indices", arrays["indices"] + 5),
+        ("indptr", arrays["indptr"][:-1]),
+        ("rewards", arrays["rewards"][0]),
+        ("initial", arrays["initial"] * 2),
+        ("discount", np.float64(2)),
+        ("action_names", np.array(["a"])),
+        ("features", np.full_like(arrays["features"], np.nan)),
+    ):
+        np.savez(files / "bad.npz", **(arrays | {name: array}))
+        with pytest.raises(check.UnreadableError):
+            check.read_model(files / "bad.npz")
+    (files / "bad.npz").write_bytes(b"hello")
+    with pytest.raises(check.UnreadableError):
+        check.read_model(files / "bad.npz")
