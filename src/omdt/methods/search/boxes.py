@@ -9,8 +9,8 @@ where an answer is tight when no other question separates more states of b from 
 such boxes: on a grid with two features and k = 3 at most four a state.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -126,12 +126,10 @@ class Regions:
         if k == 0 or len(self.questions(region)) == 0:
             return np.array([self.number_of(region.states)])
         answers, patterns = self._patterns(region)
+        holds = np.ascontiguousarray(answers.T > 0)
         found: dict[int, None] = {}
-        for pattern in patterns:
-            conditions = np.flatnonzero(pattern)
-            for chosen in combinations(conditions.tolist(), min(k, len(conditions))):
-                inside = np.logical_and.reduce(answers[:, list(chosen)] > 0, axis=1)
-                found[self.number_of(region.states[inside])] = None
+        for chosen in _combinations(patterns, k):
+            found[self.number_of(region.states[np.logical_and.reduce(holds[chosen])])] = None
         return np.fromiter(found, dtype=np.int64)
 
     def _patterns(self, region: Region) -> tuple[Floats, Bools]:
@@ -139,6 +137,23 @@ class Regions:
         right = self.sides[np.ix_(region.states, self.questions(region))]
         answers = np.hstack([~right, right]).astype(np.float64)
         return answers, np.unique(_tight(answers), axis=0)
+
+
+def _combinations(patterns: Bools, k: int) -> Iterator[list[int]]:
+    """The combinations of k columns that hold together in some row, and all that holds in a row with fewer."""
+    counts = patterns.sum(axis=1)
+    for few in patterns[counts < k]:
+        yield np.flatnonzero(few).tolist()
+    stack: list[tuple[list[int], Bools]] = [([], patterns[counts >= k])]
+    while stack:
+        chosen, rows = stack.pop()
+        later = np.flatnonzero(rows.any(axis=0))
+        if chosen:
+            later = later[later > chosen[-1]]
+        if len(chosen) == k - 1:
+            yield from ([*chosen, column] for column in later.tolist())
+        else:
+            stack += [([*chosen, column], rows[rows[:, column]]) for column in later.tolist()]
 
 
 def _tight(answers: Floats) -> Bools:

@@ -294,7 +294,8 @@ class Exploration:
         if self._prefers_options(partial, actions, opens):
             bound, vector, choice = self._option_bound(partial, actions, opens, spare)
             blind = 0 if self._helps(of_parent, bound) else 1
-            place = choice if partial.tree is None else None
+            # The root is branched at once: what its tables would tell, those of its children tell sooner.
+            place = () if partial.tree is None else None
             self._push(min(bound, of_parent), Partial(partial.tree, vector, place, blind, by_options=True))
             return
         by_losses = self._loss_bound(actions, opens, spare)
