@@ -113,6 +113,8 @@ def rare_paths(rng: np.random.Generator) -> dict[str, float]:
     return {
         "method.FIRST_CLIMBS": int(rng.choice([0, 5])),
         "frontier.NODES_A_CASE": int(rng.choice([1, 8, 128])),
+        "frontier.PATIENCE": float(rng.choice([0, 10])),
+        "frontier.NODES_RAISED": int(rng.choice([1, 16])),
         "exact.NODES_A_BASIS": int(rng.choice([3, 500])),
         "exact.CHEAP_STATES": int(rng.choice([0, 150])),
         "exact.BYTES_A_REGION": int(rng.choice([1000, 1 << 40])),

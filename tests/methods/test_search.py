@@ -325,6 +325,30 @@ def test_topological_order_is_found_exactly_when_there_is_one() -> None:
     assert np.all((position[rows] < position[columns]) | (rows == columns))
 
 
+def test_raised_targets_bound_every_tree_and_leave_the_proof_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers to raised targets are bounds, also while the proof has told nothing yet."""
+    lowered = 0
+    for seed in range(60):
+        rng = np.random.default_rng(60_000 + seed)
+        task = Task.random(rng)
+        alone = same_in_any_run(task.solve(seed=seed))
+        with monkeypatch.context() as patch:
+            patch.setattr(frontier, "PATIENCE", 0.0)
+            patch.setattr(frontier, "NODES_A_CASE", 1)
+            patch.setattr(frontier, "SHARE", 0.0)
+            limits, watch = Limits(*task.size), Watch()
+            local = LocalSearch(task.mdp, task.splits, limits, watch)
+            local.start()
+            search = frontier.Frontier(task.mdp, limits, watch, local)
+            search.round(lambda: None)
+            lowered += search.proven < search.unrestricted
+            assert search.bound >= task.best - 1e-12 * abs(task.best), seed
+        with monkeypatch.context() as patch:
+            patch.setattr(frontier, "PATIENCE", 0.0)
+            assert same_in_any_run(task.solve(seed=seed)) == alone
+    assert lowered > 10
+
+
 def test_a_limit_is_needed() -> None:
     with pytest.raises(InputError, match="size limit"):
         omdt.solve(omdt.make("frozenlake_4x4"))

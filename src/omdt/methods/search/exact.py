@@ -52,6 +52,9 @@ NODES_A_BASIS = 500
 CHEAP_STATES = 150
 """Up to here a basis of its own pays for a single question, beyond only where more may follow."""
 
+MAX_BASES = 2
+"""Budgets whose tables are kept: that of the proof and that of a raised target."""
+
 MIN_ENTRIES = 100
 """A table may have so many, however little memory there is."""
 
@@ -164,16 +167,24 @@ class Explorer:
         )
         self.optimal = optimal.value
         self.losses = self._losses(self.optimal, np.ones(mdp.rewards.shape, dtype=np.bool_))
-        self.basis: Basis | None = None
+        self.bases: dict[float, Basis] = {}
         self._returns: dict[bytes, Certified[float]] = {}
 
     def explore(self, case: Case, incumbent: Incumbent, nodes: int, watch: Watch) -> Findings:
         """Look at up to so many nodes below a partial tree, best first."""
-        if self.basis is None or self.basis.tables.budget != incumbent.budget:
-            losses = self.losses.within(incumbent.budget)
-            self.basis = Basis(self.nothing, losses, self.tables(losses, incumbent.budget, watch))
-        self.basis.tables.watch = watch
-        return Exploration(self, self.basis, incumbent, watch).run(case, nodes)
+        basis = self._basis(incumbent.budget, watch)
+        return Exploration(self, basis, incumbent, watch).run(case, nodes)
+
+    def _basis(self, budget: float, watch: Watch) -> Basis:
+        """The basis without leaves, with tables for a budget; those of a few budgets are kept."""
+        if budget not in self.bases:
+            if len(self.bases) == MAX_BASES:
+                del self.bases[next(iter(self.bases))]
+            losses = self.losses.within(budget)
+            self.bases[budget] = Basis(self.nothing, losses, self.tables(losses, budget, watch))
+        basis = self.bases[budget] = self.bases.pop(budget)
+        basis.tables.watch = watch
+        return basis
 
     def basis_of(self, actions: Ints, general: Losses, target: float, watch: Watch) -> Basis | None:
         """The basis of fixed leaves, given the losses relative to no leaves.
@@ -207,7 +218,7 @@ class Explorer:
 
     def tables(self, losses: Losses, budget: float, watch: Watch) -> Tables:
         """Empty tables."""
-        max_entries = max(MIN_ENTRIES, self.max_bytes // 4 // (BYTES_A_REGION + self.mdp.n_states // 4))
+        max_entries = max(MIN_ENTRIES, self.max_bytes // 4 // MAX_BASES // (BYTES_A_REGION + self.mdp.n_states // 4))
         return Tables(losses, self.regions, budget, max_entries=max_entries, watch=watch)
 
 

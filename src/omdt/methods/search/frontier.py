@@ -4,6 +4,11 @@ A round explores the best few cases apart from one another, each for a fixed num
 incumbent, and then puts together what came of them in the order in which they were handed out. So the same tree and
 bound come out whoever explores, and however many do. Cases that are handed out remain in the frontier until their
 findings arrive: a lost worker or an interrupt costs no more than the round.
+
+Where the proof takes long, a part of the time goes into easier questions: that no tree reaches a *raised* target
+somewhere between the incumbent and the unrestricted optimum. Its budget is smaller, so the bounds close cases much
+sooner, and every answer is a bound on all trees. The raised target is then lowered, level by level. Nothing of this
+shows in the proof itself, nor in the tree.
 """
 
 import heapq
@@ -31,6 +36,18 @@ from omdt.solution import Limits, Watch
 
 CASES_A_ROUND = 8
 NODES_A_CASE = 128
+
+LEVELS = (0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+"""Raised targets, as parts of the way from the incumbent to the unrestricted optimum."""
+
+PATIENCE = 10.0
+"""Seconds that go into the proof before a target is raised."""
+
+SHARE = 3.0
+"""So many seconds go into the proof for every one that goes into raised targets."""
+
+NODES_RAISED = 16
+"""Nodes of a case in a round with a raised target."""
 
 FRESH = 0.9
 """Tables are made anew when the budget has shrunk to this part of theirs."""
@@ -143,13 +160,65 @@ class Workers:
             self._pool = None
 
 
+class Front:
+    """The cases that remain to show that no tree reaches a target.
+
+    Attributes:
+        closed: the highest bound of all that was closed.
+        budget: the one that tables are made for.
+        seconds: how long it was worked on.
+    """
+
+    def __init__(self, root: Case) -> None:
+        self.closed, self.budget, self.seconds = -np.inf, np.inf, 0.0
+        self._counter = itertools.count()
+        self._heap: list[tuple[float, int, Partial]] = []
+        self.push(root)
+
+    @property
+    def top(self) -> float:
+        """The highest bound of all that is open."""
+        return -self._heap[0][0] if self._heap else -np.inf
+
+    @property
+    def bound(self) -> float:
+        """No tree that is looked at returns more."""
+        return max(self.top, self.closed)
+
+    def push(self, case: Case) -> None:
+        """Add an open case."""
+        heapq.heappush(self._heap, (-case[0], next(self._counter), case[1]))
+
+    def take(self, target: float) -> list[Case]:
+        """Remove the best cases, as far as their bounds are above the target."""
+        cases: list[Case] = []
+        while len(cases) < CASES_A_ROUND and self.top > target:
+            negated, _, partial = heapq.heappop(self._heap)
+            cases.append((-negated, partial))
+        return cases
+
+    def put(self, findings: Findings) -> None:
+        """Add what came of a case."""
+        self.closed = max(self.closed, findings.closed)
+        for case in findings.open:
+            self.push(case)
+
+    def thin(self, max_vectors: int, common: Floats) -> None:
+        """Let the cases of low bound start from a common vector, when there are more than so many others."""
+        if len(self._heap) > max_vectors:
+            self._heap.sort(key=lambda it: it[:2])
+            rest = self._heap[max_vectors // 2 :]
+            self._heap[max_vectors // 2 :] = [(*it[:2], replace(it[2], vector=common)) for it in rest]
+
+
 class Frontier:
     """The cases that remain and the global bound; the incumbent is that of the local search.
 
     Attributes:
         rounds: how many there were.
-        closed: the highest bound of all that was closed.
-        budget: the one that tables are made for.
+        main: the cases of the proof.
+        raised: those of the question with a raised target; None while none is asked.
+        proven: no tree returns more, as the answers to raised targets show.
         slack: what a tree may return more than the trees that symmetries turn it into.
         unrestricted: a bound on every policy.
         out_of_memory: whether there was not enough to go on.
@@ -167,25 +236,26 @@ class Frontier:
         symmetries, self.slack = self._symmetries(mdp)
         self.problem = Problem(name, mdp, local.sides, local.size, local.optimal, symmetries, max_bytes)
         self.workers = Workers(self.problem, limits.threads, executor, watch)
-        self.max_vectors = memory // 3 // (8 * mdp.n_states)
+        self.max_vectors = memory // 6 // (8 * mdp.n_states)
         self.explorer = self.problem.explorer()
-        self.rounds, self.closed, self.budget = 0, -np.inf, np.inf
-        self.out_of_memory = False
-        self._counter = itertools.count()
-        self._heap: list[tuple[float, int, Partial]] = []
-        self.unrestricted = local.bound
-        self._push((local.bound, Partial(None, local.optimal.upper)))
+        self.rounds, self.out_of_memory = 0, False
+        self.unrestricted = self.proven = local.bound
+        self.root = (local.bound, Partial(None, local.optimal.upper))
+        self.main = Front(self.root)
+        self.raised: Front | None = None
+        self._levels = list(LEVELS)
+        self._seconds_raised = 0.0
 
     @property
     def done(self) -> bool:
         """Whether nothing remains that could be better than the incumbent by more than the gap."""
-        return not self._heap or -self._heap[0][0] <= self.target()
+        return self.main.top <= self.target()
 
     @property
     def bound(self) -> float:
         """No tree within the limits returns more."""
-        top = -self._heap[0][0] if self._heap else -np.inf
-        return max(min(max(top, self.closed) + self.slack, self.unrestricted), self.local.value)
+        bound = self.main.bound + self.slack
+        return max(min(bound, self.unrestricted) if self.done else min(bound, self.proven), self.local.value)
 
     def round(self, meanwhile: Callable[[], None]) -> None:
         """Explore the best cases, all with the same incumbent.
@@ -194,19 +264,55 @@ class Frontier:
             meanwhile: what this process does before it looks at the findings.
         """
         self.rounds += 1
-        incumbent = self._incumbent()
-        taken = [heapq.heappop(self._heap) for _ in range(min(CASES_A_ROUND, len(self._heap)))]
-        cases = [(-negated, partial) for negated, _, partial in taken if -negated > incumbent.target]
-        self.closed = max([self.closed, *(-it[0] for it in taken[len(cases) :])])
         nodes = min(NODES_A_CASE, 2**self.rounds)
+        for findings in self._work(self.main, self.target(), nodes, meanwhile):
+            self.watch.nodes += findings.nodes
+            if findings.value > self.local.value:
+                self.local.value, self.local.best = findings.value, findings.tree
+        self._report()
+        # A limit on nodes promises the same bound in every run.
+        while self.limits.node_limit is None and self._has_time_for_raised():
+            self._ask_raised()
+            self._report()
+
+    def _work(self, front: Front, target: float, nodes: int, meanwhile: Callable[[], None]) -> list[Findings]:
+        """Explore the best cases of a front."""
+        start = self.watch.elapsed
+        incumbent = self._incumbent(front, target)
+        cases = front.take(target)
         try:
             found = self._explored(cases, incumbent, nodes, meanwhile)
         except MemoryError:
             self.out_of_memory = True
             found = [_unexplored(case) for case in cases]
         for findings in found:
-            self._take(findings)
-        self._thin()
+            front.put(findings)
+        front.thin(self.max_vectors, self.problem.optimal.upper)
+        front.seconds += self.watch.elapsed - start
+        return found
+
+    def _has_time_for_raised(self) -> bool:
+        """Whether a raised target has a turn."""
+        if self.done or self.out_of_memory or self.watch.remaining == 0:
+            return False
+        while self._levels and self._raised_target() >= self.bound:
+            del self._levels[0]
+            self.raised = None
+        return bool(self._levels) and self.main.seconds > max(PATIENCE, SHARE * self._seconds_raised)
+
+    def _ask_raised(self) -> None:
+        """Work on the present level; on to the next one when it is answered."""
+        if self.raised is None:
+            self.raised = Front(self.root)
+        target, start = self._raised_target(), self.watch.elapsed
+        self._work(self.raised, target, NODES_RAISED, lambda: None)
+        self._seconds_raised += self.watch.elapsed - start
+        if self.raised.top <= target:
+            self.proven = min(self.proven, self.raised.bound + self.slack)
+            self.raised = None
+            del self._levels[0]
+
+    def _report(self) -> None:
         self.local.bound = self.bound
         self.watch.report(self.local.value, self.bound)
 
@@ -240,25 +346,6 @@ class Frontier:
         found = [_result(future) for future in futures] or [None] * len(cases)
         return [it or _unexplored(case) for it, case in zip(found, cases, strict=True)]
 
-    def _thin(self) -> None:
-        """When memory is short, let the cases of low bound start from the vector that all have in common."""
-        if len(self._heap) > self.max_vectors:
-            self._heap.sort(key=lambda it: it[:2])
-            common = self.problem.optimal.upper
-            rest = self._heap[self.max_vectors // 2 :]
-            self._heap[self.max_vectors // 2 :] = [(*it[:2], replace(it[2], vector=common)) for it in rest]
-
-    def _take(self, findings: Findings) -> None:
-        self.watch.nodes += findings.nodes
-        self.closed = max(self.closed, findings.closed)
-        for case in findings.open:
-            self._push(case)
-        if findings.value > self.local.value:
-            self.local.value, self.local.best = findings.value, findings.tree
-
-    def _push(self, case: Case) -> None:
-        heapq.heappush(self._heap, (-case[0], next(self._counter), case[1]))
-
     def _symmetries(self, mdp: MDP) -> tuple[Symmetries, float]:
         """The symmetries of the problem, and what a tree may lose when they turn it into one that is looked at."""
         sides = self.local.sides
@@ -274,12 +361,15 @@ class Frontier:
         """Partial trees bounded by this need not be looked at."""
         return self.local.value + 0.999 * self.limits.gap * max(abs(self.local.value), 1e-12)
 
-    def _incumbent(self) -> Incumbent:
-        target = self.target()
+    def _raised_target(self) -> float:
+        """What no tree is shown to reach at the present level."""
+        return max(self.target(), self.local.value + self._levels[0] * (self.unrestricted - self.local.value))
+
+    def _incumbent(self, front: Front, target: float) -> Incumbent:
         budget = budget_of(self.explorer.losses.optimum, target)
-        if budget < FRESH * self.budget:
-            self.budget = budget
-        return Incumbent(self.local.value, target, self.budget)
+        if budget < FRESH * front.budget:
+            front.budget = budget
+        return Incumbent(self.local.value, target, front.budget)
 
 
 def _unexplored(case: Case) -> Findings:
