@@ -104,8 +104,9 @@ def test_odd_names_survive_csv(comparison):
 
 def test_processes_do_not_change_the_figures():
     mdp, heard = environment("frozenlake_4x4"), []
-    alone = compare(mdp, max_leaf_nodes=2, seeds=2, progress=lambda *point: heard.append(point))
-    together = compare(mdp, max_leaf_nodes=2, seeds=2, processes=2)
+    limits = {"max_leaf_nodes": 2, "seeds": 2, "time_limit": 300}
+    alone = compare(mdp, **limits, progress=lambda *point: heard.append(point))
+    together = compare(mdp, **limits, processes=2)
     assert without_times(alone) == without_times(together)
     assert [point[0] for point in heard] == list(range(1, 7))
     assert {point[1] for point in heard} == {6}
