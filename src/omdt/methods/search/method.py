@@ -28,6 +28,9 @@ FIRST_CLIMBS = 3
 NEARLY = 1e-3
 """The part of the gap by which the proof of an unfinished search may miss the bound that was reached."""
 
+NODES_A_CLIMB = 64
+"""In its turn the local search climbs once, and once more for so many nodes of the round before."""
+
 BUSY_ROUNDS = 10
 """For so many rounds after the last improvement the local search has a turn in every round, then in ever fewer."""
 
@@ -100,11 +103,12 @@ def _certified(frontier: Frontier, local: LocalSearch, limits: Limits, path: Pat
 
 def _take_turns(frontier: Frontier, local: LocalSearch, watch: Watch) -> None:
     """Explore and climb until everything is explored or time is up."""
-    improved = 0
+    improved = nodes = 0
     try:
         while not (frontier.done or frontier.out_of_memory or watch.out_of_nodes) and watch.remaining > 0:
             before = local.value
-            climbs = int(_has_turn(frontier.rounds - improved))
+            climbs = 1 + (watch.nodes - nodes) // NODES_A_CLIMB if _has_turn(frontier.rounds - improved) else 0
+            nodes = watch.nodes
             frontier.round(partial(local.climb, climbs))
             if local.value > before:
                 improved = frontier.rounds
