@@ -166,11 +166,10 @@ class Front:
     Attributes:
         closed: the highest bound of all that was closed.
         budget: the one that tables are made for.
-        seconds: how long it was worked on.
     """
 
     def __init__(self, root: Case) -> None:
-        self.closed, self.budget, self.seconds = -np.inf, np.inf, 0.0
+        self.closed, self.budget = -np.inf, np.inf
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, Partial]] = []
         self.push(root)
@@ -244,7 +243,7 @@ class Frontier:
         self.main = Front(self.root)
         self.raised: Front | None = None
         self._levels = list(LEVELS)
-        self._seconds_raised = 0.0
+        self._start, self._seconds_raised = watch.elapsed, 0.0
 
     @property
     def done(self) -> bool:
@@ -277,7 +276,6 @@ class Frontier:
 
     def _work(self, front: Front, target: float, nodes: int, meanwhile: Callable[[], None]) -> list[Findings]:
         """Explore the best cases of a front."""
-        start = self.watch.elapsed
         incumbent = self._incumbent(front, target)
         cases = front.take(target)
         try:
@@ -288,7 +286,6 @@ class Frontier:
         for findings in found:
             front.put(findings)
         front.thin(self.max_vectors, self.problem.optimal.upper)
-        front.seconds += self.watch.elapsed - start
         return found
 
     def _has_time_for_raised(self) -> bool:
@@ -298,7 +295,8 @@ class Frontier:
         while self._levels and self._raised_target() >= self.bound:
             del self._levels[0]
             self.raised = None
-        return bool(self._levels) and self.main.seconds > max(PATIENCE, SHARE * self._seconds_raised)
+        seconds = self.watch.elapsed - self._start - self._seconds_raised
+        return bool(self._levels) and seconds > max(PATIENCE, SHARE * self._seconds_raised)
 
     def _ask_raised(self) -> None:
         """Work on the present level; on to the next one when it is answered."""
@@ -314,7 +312,7 @@ class Frontier:
 
     def _report(self) -> None:
         self.local.bound = self.bound
-        self.watch.report(self.local.value, self.bound)
+        self.watch.report(self.local.value, self.local.bound)
 
     def _explored(
         self, cases: list[Case], incumbent: Incumbent, nodes: int, meanwhile: Callable[[], None]
