@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 import omdt
-from omdt import cli
+from omdt import printing
 
 TEMPLATE = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
 <style>
@@ -24,6 +24,6 @@ TEMPLATE = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/
 if __name__ == "__main__":
     console = Console(record=True, width=84, force_terminal=True, highlight=False)
     console.print("$ omdt solve traffic_intersection --depth 2\n", style="dim")
-    cli.show(omdt.solve(omdt.make("traffic_intersection"), max_depth=2), console)
+    printing.show(omdt.solve(omdt.make("traffic_intersection"), max_depth=2), console)
     target = Path(__file__).parent / "images" / "demo.svg"
     target.write_text(console.export_svg(code_format=TEMPLATE, unique_id="demo"), encoding="utf-8")

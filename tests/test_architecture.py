@@ -16,6 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "names": set(),
     "terminal": set(),
+    "printing": {"comparing", "solution", "tree"},
     "__version__": set(),
     "check": set(),
     "files": {"errors"},

@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omdt.errors import InputError, MissingExtraError, OutputError
+from omdt.printing import escape, line, show, show_comparison
 from omdt.reproduce.command import reproduce
 from omdt.terminal import console as _console
 from omdt.terminal import cores as _cores
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from omdt.comparing import Comparison
     from omdt.mdp import MDP
-    from omdt.solution import Solution
 
 # The matrices here are small; a second thread for their linear algebra costs more than it brings.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -98,7 +95,7 @@ def envs(as_json: AsJson = False) -> None:
     console.print(table)
     families = [name for name in registered() if name not in PAPER]
     for name in families:
-        _line(console, f"\n{name} builds others of its kind: --set " + ", --set ".join(parameters(name)))
+        line(console, f"\n{name} builds others of its kind: --set " + ", --set ".join(parameters(name)))
 
 
 @app.command(rich_help_panel=PROBLEMS)
@@ -116,7 +113,7 @@ def info(problem: Problem, settings: Settings = None, discount: Discount = None,
 
     console = _console()
     if problem in registered():
-        _line(console, describe(problem) + "\n")
+        line(console, describe(problem) + "\n")
     table = Table.grid(padding=(0, 2))
     table.add_row("states", f"{facts['states']:,} ({facts['terminal_states']:,} terminal)")
     table.add_row("observations", f"{facts['distinct_observations']:,} distinct")
@@ -128,7 +125,7 @@ def info(problem: Problem, settings: Settings = None, discount: Discount = None,
     table.add_row("discount", f"{mdp.discount:.12g}")
     for key in ("optimal_return", "random_return", "worst_return"):
         table.add_row(key.replace("_", " "), f"{facts[key]:.9g}")
-    console.print(f"[bold]{_escape(printable(mdp.name))}[/bold]")
+    console.print(f"[bold]{escape(printable(mdp.name))}[/bold]")
     console.print(table)
 
 
@@ -190,7 +187,7 @@ def solve(
     if threads is None:
         threads = _cores() if method == "search" else 1
     doing = "solving" if is_compiled() else "compiling, once on this machine, and solving"
-    with _console(stderr=True).status(f"{doing} {_escape(problem)}") as status:
+    with _console(stderr=True).status(f"{doing} {escape(problem)}") as status:
         solution = run(
             mdp,
             max_depth=depth,
@@ -247,7 +244,7 @@ def compare(
     if output is not None:
         check_writable(output)
     mdp = _load(problem, settings, discount)
-    with _console(stderr=True).status(f"comparing on {_escape(problem)}") as status:
+    with _console(stderr=True).status(f"comparing on {escape(problem)}") as status:
         comparison = run(
             mdp,
             max_depth=depth,
@@ -281,38 +278,6 @@ def _saving(save: Callable[[Path], None], output: Path | None) -> Iterator[None]
     yield
     if failure is not None:
         raise OutputError(str(failure))
-
-
-def show_comparison(comparison: "Comparison", console: "Console") -> None:
-    """Print a comparison for people."""
-    from rich.table import Table
-
-    from omdt.comparing import MEANING
-    from omdt.tree import printable
-
-    limits = _limits(comparison.max_depth, comparison.max_leaf_nodes)
-    console.print(f"[bold]{_escape(printable(comparison.problem))}[/bold]  trees of {limits}\n")
-    table = Table("method", box=None, header_style="bold", pad_edge=False)
-    for heading in ("return", "normalised", "bound", "proven", "nodes", "seconds"):
-        table.add_column(heading, justify="right")
-    table.add_column("", style="dim")
-    for row in comparison.rows:
-        runs = f", mean of {row.runs} seeds" if row.runs > 1 else ""
-        table.add_row(
-            row.method,
-            _with_error(f"{row.value:.6g}", row.value_error),
-            _with_error(f"{row.normalized_return:.4f}", row.normalized_error),
-            "" if row.bound is None else f"{row.bound:.6g}",
-            "yes" if row.proven else "",
-            "" if row.decision_nodes is None else f"{row.decision_nodes:.4g}",
-            f"{row.seconds:.2f}",
-            MEANING[row.method] + runs,
-        )
-    console.print(table)
-
-
-def _with_error(value: str, error: float | None) -> str:
-    return value if error is None else f"{value} ± {error:.2g}"
 
 
 @app.command(rich_help_panel=TREES)
@@ -439,51 +404,6 @@ def _progress_line(seconds: float, value: float, bound: float) -> str:
     return f"value {value:.6g}   bound {bound:.6g}   gap {relative_gap(value, bound):.2%}   {seconds:.0f} s"
 
 
-def show(solution: "Solution", console: "Console") -> None:
-    """Print a solution for people."""
-    from rich.table import Table
-
-    from omdt.tree import printable
-
-    tree = solution.tree
-    size = f"{tree.n_decision_nodes} decision nodes, {tree.n_leaves} leaves, depth {tree.depth}"
-    console.print(f"[bold]{_escape(printable(solution.problem))}[/bold]  {size}\n")
-    _line(console, tree.to_text() + "\n")
-    table = Table.grid(padding=(0, 2))
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_column(style="dim")
-    table.add_row("value", f"{solution.value:.9g}", "exact discounted return of this tree")
-    table.add_row("bound", f"{solution.bound:.9g}", _meaning_of_bound(solution))
-    table.add_row("optimal", f"{solution.optimal_return:.9g}", "best policy of any form")
-    table.add_row("random", f"{solution.random_return:.9g}", "every action equally likely")
-    table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
-    console.print(table)
-    amount, unit = solution.effort
-    effort = f"{amount:.2f} s" if unit == "seconds" else f"{amount:,.0f} {unit}"
-    console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
-
-
-def _meaning_of_bound(solution: "Solution") -> str:
-    return f"no tree of {_limits(solution.max_depth, solution.max_leaf_nodes) or 'any size'} returns more"
-
-
-def _limits(max_depth: int | None, max_leaf_nodes: int | None) -> str:
-    limits = []
-    if max_depth is not None:
-        limits.append(f"depth ≤ {max_depth}")
-    if max_leaf_nodes is not None:
-        limits.append(f"at most {max_leaf_nodes} leaves")
-    return " and ".join(limits)
-
-
-def _verdict(solution: "Solution") -> str:
-    if solution.proven:
-        within = "" if solution.gap == 0 else f" within a gap of {solution.gap:.2g}"
-        return f"[bold green]proven optimal[/bold green]{within}"
-    return f"[bold yellow]not proven[/bold yellow], gap {solution.gap:.2%}"
-
-
 def _load(problem: str, settings: list[str] | None, discount: float | None) -> "MDP":
     """The MDP that a PROBLEM argument names; what was assumed about it goes to standard error."""
     from dataclasses import replace
@@ -551,13 +471,8 @@ def _details(mdp: "MDP") -> dict[str, Any]:
 def _some(names: tuple[str, ...], most: int = 10) -> str:
     from omdt.tree import printable
 
-    shown = ", ".join(_escape(printable(name)) for name in names[:most])
+    shown = ", ".join(escape(printable(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown}, … ({len(names) - most} more)"
-
-
-def _line(console: "Console", text: str) -> None:
-    """Print text as it is, whatever brackets or long lines it has."""
-    console.print(text, markup=False, soft_wrap=True)
 
 
 def _tell(message: str) -> None:
@@ -565,12 +480,6 @@ def _tell(message: str) -> None:
     from omdt.tree import printable
 
     typer.echo("omdt: " + "\n".join(map(printable, message.split("\n"))), err=True)
-
-
-def _escape(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
 
 
 def main() -> None:

@@ -1,0 +1,98 @@
+"""How results are printed for people: a solution, a comparison, and names from users in them."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from omdt.comparing import Comparison
+    from omdt.solution import Solution
+
+
+def show(solution: "Solution", console: "Console") -> None:
+    """Print a solution for people."""
+    from rich.table import Table
+
+    from omdt.tree import printable
+
+    tree = solution.tree
+    size = f"{tree.n_decision_nodes} decision nodes, {tree.n_leaves} leaves, depth {tree.depth}"
+    console.print(f"[bold]{escape(printable(solution.problem))}[/bold]  {size}\n")
+    line(console, tree.to_text() + "\n")
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    table.add_row("value", f"{solution.value:.9g}", "exact discounted return of this tree")
+    table.add_row("bound", f"{solution.bound:.9g}", _meaning_of_bound(solution))
+    table.add_row("optimal", f"{solution.optimal_return:.9g}", "best policy of any form")
+    table.add_row("random", f"{solution.random_return:.9g}", "every action equally likely")
+    table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
+    console.print(table)
+    amount, unit = solution.effort
+    effort = f"{amount:.2f} s" if unit == "seconds" else f"{amount:,.0f} {unit}"
+    console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
+
+
+def _meaning_of_bound(solution: "Solution") -> str:
+    return f"no tree of {_limits(solution.max_depth, solution.max_leaf_nodes) or 'any size'} returns more"
+
+
+def _limits(max_depth: int | None, max_leaf_nodes: int | None) -> str:
+    limits = []
+    if max_depth is not None:
+        limits.append(f"depth ≤ {max_depth}")
+    if max_leaf_nodes is not None:
+        limits.append(f"at most {max_leaf_nodes} leaves")
+    return " and ".join(limits)
+
+
+def _verdict(solution: "Solution") -> str:
+    if solution.proven:
+        within = "" if solution.gap == 0 else f" within a gap of {solution.gap:.2g}"
+        return f"[bold green]proven optimal[/bold green]{within}"
+    return f"[bold yellow]not proven[/bold yellow], gap {solution.gap:.2%}"
+
+
+def show_comparison(comparison: "Comparison", console: "Console") -> None:
+    """Print a comparison for people."""
+    from rich.table import Table
+
+    from omdt.comparing import MEANING
+    from omdt.tree import printable
+
+    limits = _limits(comparison.max_depth, comparison.max_leaf_nodes)
+    console.print(f"[bold]{escape(printable(comparison.problem))}[/bold]  trees of {limits}\n")
+    table = Table("method", box=None, header_style="bold", pad_edge=False)
+    for heading in ("return", "normalised", "bound", "proven", "nodes", "seconds"):
+        table.add_column(heading, justify="right")
+    table.add_column("", style="dim")
+    for row in comparison.rows:
+        runs = f", mean of {row.runs} seeds" if row.runs > 1 else ""
+        table.add_row(
+            row.method,
+            _with_error(f"{row.value:.6g}", row.value_error),
+            _with_error(f"{row.normalized_return:.4f}", row.normalized_error),
+            "" if row.bound is None else f"{row.bound:.6g}",
+            "yes" if row.proven else "",
+            "" if row.decision_nodes is None else f"{row.decision_nodes:.4g}",
+            f"{row.seconds:.2f}",
+            MEANING[row.method] + runs,
+        )
+    console.print(table)
+
+
+def _with_error(value: str, error: float | None) -> str:
+    return value if error is None else f"{value} ± {error:.2g}"
+
+
+def line(console: "Console", text: str) -> None:
+    """Print text as it is, whatever brackets or long lines it has."""
+    console.print(text, markup=False, soft_wrap=True)
+
+
+def escape(text: str) -> str:
+    """Text with nothing in it that a console would take for markup."""
+    from rich import markup
+
+    return markup.escape(text)
