@@ -24,24 +24,20 @@ from omdt import check, cli, planning
 from omdt.certificate import Writer, model_of
 from omdt.errors import InputError, InputWarning
 from omdt.mdp import MDP
-from omdt.methods.search import evidence, exact, frontier, method, tables
+from omdt.methods.search import evidence, frontier
 from omdt.methods.search.local import LocalSearch
 from omdt.solution import Limits, Solution, Stop, Watch
-from tasks import random_mdp, symmetric_mdp
+from tasks import MEMORY, random_mdp, rare_paths, symmetric_mdp
 
 Records = list[tuple[list[Any], bytes]]
 
 
 def disturb(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the rare paths common: no start tree, tiny tables, forced bases, options never or always."""
-    monkeypatch.setattr(method, "FIRST_CLIMBS", int(rng.choice([0, 5])))
+    """Make the rare paths common, those of writing evidence too."""
+    for name, value in rare_paths(rng).items():
+        if name != MEMORY:
+            monkeypatch.setattr(f"omdt.methods.search.{name}", value)
     monkeypatch.setattr(evidence, "NODES_A_BASIS", int(rng.choice([3, 500])))
-    monkeypatch.setattr(exact, "CHEAP_STATES", int(rng.choice([0, 150])))
-    monkeypatch.setattr(exact, "BYTES_A_REGION", int(rng.choice([1000, 1 << 40])))
-    monkeypatch.setattr(exact, "MIN_ENTRIES", int(rng.choice([2, 100])))
-    monkeypatch.setattr(exact, "BLIND", int(rng.choice([0, 1, 3])))
-    monkeypatch.setattr(exact, "MAX_PRICE", float(rng.choice([0, 1e10], p=[0.3, 0.7])))
-    monkeypatch.setattr(tables, "MAX_SUBTREES", int(rng.choice([1, 5, 200])))
 
 
 @dataclass(frozen=True)
