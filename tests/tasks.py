@@ -109,12 +109,14 @@ def _add_unavailable_actions(rng: np.random.Generator, P: np.ndarray, rewards: n
 
 
 def rare_paths(rng: np.random.Generator) -> dict[str, float]:
-    """Settings of the search that make its rare paths common: no start tree, tiny rounds and tables, forced bases."""
+    """Settings of the search that make its rare paths common: no start tree, tiny rounds and tables, forced bases,
+    sweeps over few states."""
     return {
         "method.FIRST_CLIMBS": int(rng.choice([0, 5])),
         "frontier.NODES_A_CASE": int(rng.choice([1, 8, 128])),
         "frontier.PATIENCE": float(rng.choice([0, 10])),
         "frontier.NODES_RAISED": int(rng.choice([1, 16])),
+        "evaluation.SWEPT_STATES": int(rng.choice([0, 300])),
         "exact.NODES_A_BASIS": int(rng.choice([3, 500])),
         "exact.CHEAP_STATES": int(rng.choice([0, 150])),
         "exact.BYTES_A_REGION": int(rng.choice([1000, 1 << 40])),

@@ -18,7 +18,7 @@ from omdt.mdp import MDP
 from omdt.methods.search import evaluation, exact, frontier, symmetry, tables
 from omdt.methods.search.boxes import Regions, decisive
 from omdt.methods.search.local import LocalSearch, local_search, to_policy
-from omdt.methods.search.losses import AcyclicLosses, DenseLosses
+from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, SweptLosses
 from omdt.solution import Limits, Solution, Stop, Watch
 from omdt.splits import Splits
 from tasks import LABELS, Task, best_return, random_mdp, random_questions, rare_paths, symmetric_mdp
@@ -147,23 +147,19 @@ def test_almost_symmetric_is_not_symmetric() -> None:
     assert len(symmetry.find(replace(mdp, rewards=rewards), sides, decisive(mdp))) == 0
 
 
-@pytest.mark.parametrize("acyclic", [False, True])
-def test_losses_hold_for_every_policy_within_the_budget(acyclic: bool) -> None:
+@pytest.mark.parametrize("kind", [DenseLosses, SweptLosses, AcyclicLosses])
+def test_losses_hold_for_every_policy_within_the_budget(kind: type[Losses]) -> None:
     """ℓ(F) is at most what any policy loses inside F that plays the same actions there and stays within the budget."""
     checked = 0
     for seed in range(60):
         rng = np.random.default_rng(30_000 + seed)
         mdp = random_mdp(rng)
-        order = evaluation.topological_order(mdp)
-        if mdp.n_actions**mdp.n_states > 300 or (acyclic and order is None):
+        order = evaluation.topological_order(mdp) if kind is AcyclicLosses else rng.permutation(mdp.n_states)
+        if mdp.n_actions**mdp.n_states > 300 or order is None:
             continue
         optimal = planning.optimal_values(mdp)
         everything = np.ones(mdp.rewards.shape, dtype=np.bool_)
-        losses = (
-            AcyclicLosses(mdp, optimal.value, everything, order)
-            if acyclic and order is not None
-            else DenseLosses(mdp, optimal.value, everything)
-        )
+        losses = kind(mdp, optimal.value, everything, *([] if kind is DenseLosses else [order[::-1]]))
         policies = np.array(list(product(range(mdp.n_actions), repeat=mdp.n_states)))
         visits = np.array([planning.occupancies(mdp, policy).value for policy in policies])
         lost = visits * np.array([losses.delta[np.arange(mdp.n_states), policy] for policy in policies])

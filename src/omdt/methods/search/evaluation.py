@@ -16,12 +16,25 @@ from typing import Protocol
 
 import numpy as np
 from numba import njit
+from scipy import sparse
+from scipy.sparse.linalg import spsolve
 
 from omdt import planning
-from omdt.mdp import MDP, Floats, Ints
+from omdt.mdp import EPSILON, MDP, Floats, Ints
 
 DENSE_STATES = 1200
 DENSE_ENTRIES = 50_000_000
+
+
+SWEPT_STATES = 300
+SWEPT_SUCCESSORS = 10
+"""From so many states with no more successors on average, sweeps are faster than inverses."""
+
+VISIT_SWEEPS = 30
+"""Where visits only tell what to look at first, so many sweeps will do."""
+
+LEAP = 4
+"""After so many sweeps what remains is extrapolated."""
 
 
 class Engine(Protocol):
@@ -52,6 +65,15 @@ def topological_order(mdp: MDP) -> Ints | None:
     """[S] states with every successor, other than the state itself, after it; None when there is none."""
     order = _sorted(mdp.transitions.indptr[:: mdp.n_actions].copy(), mdp.transitions.indices)
     return order if len(order) == mdp.n_states else None
+
+
+def sweep_order(mdp: MDP, optimal: planning.Certified[Floats]) -> Ints | None:
+    """[S] states by how soon the optimal policy comes to an end from there; None where sweeps are not worth while."""
+    if mdp.n_states < SWEPT_STATES or mdp.transitions.nnz > SWEPT_SUCCESSORS * mdp.rewards.size:
+        return None
+    chain, _ = planning.markov_chain(mdp, planning.greedy(planning.q_values(mdp, optimal)))
+    steps = spsolve(sparse.eye_array(mdp.n_states, format="csc") - mdp.discount * chain.tocsc(), np.ones(mdp.n_states))
+    return np.argsort(steps, kind="stable")
 
 
 @njit(cache=True)
@@ -95,7 +117,7 @@ class Acyclic:
         """Make this the base policy."""
         values = _backward(*self.arrays, policy)
         self.value = float(self.mdp.initial @ values)
-        self.occupancies = forward(*self.arrays, policy, self.mdp.initial)
+        self.occupancies = forward(*self.arrays, policy, self.mdp.initial, 1)
         self.advantages = _advantages(self.mdp, values)
 
     def evaluate(self, policy: Ints) -> float:
@@ -121,21 +143,85 @@ def _backward(indptr, indices, data, rewards, discount, order, policy):  # type:
 
 
 @njit(cache=True)
-def forward(indptr, indices, data, rewards, discount, order, policy, initial):  # type: ignore[no-untyped-def]
-    """[S] discounted visits of a policy."""
+def forward(indptr, indices, data, rewards, discount, order, policy, initial, sweeps):  # type: ignore[no-untyped-def]
+    """[S] discounted visits of a policy, as far as so many sweeps meet them; in topological order one is enough."""
     A = rewards.shape[1]
-    visits = initial.copy()
-    for s in order:
-        row = s * A + policy[s]
-        stay = 0.0
-        for k in range(indptr[row], indptr[row + 1]):
-            if indices[k] == s:
-                stay += data[k]
-        visits[s] /= 1 - discount * stay
-        for k in range(indptr[row], indptr[row + 1]):
-            if indices[k] != s:
-                visits[indices[k]] += discount * data[k] * visits[s]
+    visits, waiting = np.zeros_like(initial), initial.copy()
+    for _ in range(sweeps):
+        for s in order:
+            row = s * A + policy[s]
+            stay = 0.0
+            for k in range(indptr[row], indptr[row + 1]):
+                if indices[k] == s:
+                    stay += data[k]
+            here = waiting[s] / (1 - discount * stay)
+            visits[s] += here
+            waiting[s] = 0.0
+            for k in range(indptr[row], indptr[row + 1]):
+                if indices[k] != s:
+                    waiting[indices[k]] += discount * data[k] * here
     return visits
+
+
+@njit(cache=True)
+def sweep(indptr, indices, data, order, rows, right, values, tolerance, sweeps):  # type: ignore[no-untyped-def]
+    """Bring `values` [S, 2] closer to the solution of V = right + γ P V by Gauss–Seidel; whether they have settled.
+
+    After some sweeps what remains is extrapolated, as if every sweep took the same part of it; if the next one then
+    changes more than the last one, that is taken back. Values have settled when no sweep changes one by more than the
+    tolerance, or by more than rounding. γ P has a row for every state and action; `rows` [S] are those that count.
+    """
+    S = len(rows)
+    changes, before, saved = np.zeros((S, 2)), np.zeros((S, 2)), np.zeros((S, 2))
+    size = np.zeros(2)
+    for count in range(1, sweeps + 1):
+        changes, before = before, changes
+        largest, highest = 0.0, 0.0
+        for s in order:
+            stay, one, two = 1.0, right[s, 0], right[s, 1]
+            for k in range(indptr[rows[s]], indptr[rows[s] + 1]):
+                t = indices[k]
+                if t == s:
+                    stay -= data[k]
+                else:
+                    one += data[k] * values[t, 0]
+                    two += data[k] * values[t, 1]
+            one, two = one / stay, two / stay
+            changes[s, 0], changes[s, 1] = one - values[s, 0], two - values[s, 1]
+            values[s, 0], values[s, 1] = one, two
+            largest = max(largest, abs(changes[s, 0]), abs(changes[s, 1]))
+            highest = max(highest, abs(one), abs(two))
+        if largest <= max(tolerance, 4 * EPSILON * highest):
+            return True
+        for i in range(2):
+            if count % LEAP == 0 and count < sweeps:
+                saved[:, i] = values[:S, i]
+                size[i] = _leap(changes[:, i], before[:, i], values[:, i])
+            elif count % LEAP == 1 and np.sum(changes[:, i] ** 2) > size[i] > 0.0:
+                values[:S, i] = saved[:, i]
+    return False
+
+
+@njit(cache=True)
+def _leap(changes, before, values):  # type: ignore[no-untyped-def]
+    """Add what is left to change, if all further changes are multiples of the last one, as the one before suggests.
+
+    Returns how large the last change was; 0 when there is no such suggestion.
+    """
+    now, then, common = 0.0, 0.0, 0.0
+    for s in range(len(changes)):
+        now += changes[s] * changes[s]
+        then += before[s] * before[s]
+        common += changes[s] * before[s]
+    if not 0.0 < common < then:
+        return 0.0
+    left = common / (then - common)
+    # What is no multiple is made larger by as much, which must not spoil the gain.
+    if not left * left * (now * then - common * common) < 0.25 * now * then:
+        return 0.0
+    for s in range(len(changes)):
+        values[s] += left * changes[s]
+    return now
 
 
 class Dense:

@@ -22,10 +22,10 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.methods.search.boxes import Region, Regions, decisive
-from omdt.methods.search.evaluation import DENSE_STATES, look_ahead, topological_order
+from omdt.methods.search.evaluation import DENSE_STATES, look_ahead, sweep_order, topological_order
 from omdt.methods.search.local import Nested, Size, count_leaves, replaced, sibling_action, side_sums
-from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses
-from omdt.methods.search.options import AcyclicOptions, DenseOptions, OptionBound
+from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, SweptLosses
+from omdt.methods.search.options import DenseOptions, OptionBound, SweptOptions
 from omdt.methods.search.symmetry import Symmetries
 from omdt.methods.search.tables import OutOfTimeError, Tables
 from omdt.planning import Certified
@@ -159,13 +159,16 @@ class Explorer:
         matters = decisive(mdp)
         self.regions = Regions(sides, np.flatnonzero(matters) if matters.any() else None)
         self.nothing = np.where(matters, -1, 0) if matters.any() else np.full(mdp.n_states, -1)
-        self.order = topological_order(mdp)
+        self.optimal = optimal.value
+        topological = topological_order(mdp)
+        self.acyclic = topological is not None
+        self.order = sweep_order(mdp, optimal) if topological is None else topological[::-1]
+        self.swept = self.order is not None and not self.acyclic
         self.options: OptionBound = (
             DenseOptions(mdp, self.regions, max_bytes // 2)
             if self.order is None
-            else AcyclicOptions(mdp, self.regions, self.order)
+            else SweptOptions(mdp, self.regions, self.order, acyclic=self.acyclic)
         )
-        self.optimal = optimal.value
         self.losses = self._losses(self.optimal, np.ones(mdp.rewards.shape, dtype=np.bool_))
         self.bases: dict[float, Basis] = {}
         self._returns: dict[bytes, Certified[float]] = {}
@@ -214,7 +217,8 @@ class Explorer:
     def _losses(self, values: Floats, allowed: Bools) -> Losses:
         if self.order is None:
             return DenseLosses(self.mdp, values, allowed)
-        return AcyclicLosses(self.mdp, values, allowed, self.order)
+        kind = AcyclicLosses if self.acyclic else SweptLosses
+        return kind(self.mdp, values, allowed, self.order)
 
     def tables(self, losses: Losses, budget: float, watch: Watch) -> Tables:
         """Empty tables."""
@@ -321,6 +325,8 @@ class Exploration:
             by_options, vector, choice = self._option_bound(partial, actions, opens, spare)
             losses_tell = self.basis.losses.optimum - by_losses > TELL * self.tables.budget
             blind = 0 if self._helps(bound, by_options) else blind + losses_tell
+            if blind > 0 and self.explorer.swept:
+                choice = None
             bound = min(bound, by_options)
         if bound <= self.target:
             self.closed = max(self.closed, bound)
@@ -356,7 +362,7 @@ class Exploration:
         if bound <= self.target:
             return bound, vector, None
         gains = visits[:, None] * (look_ahead(self.mdp, vector) - vector[:, None])
-        if self.explorer.order is not None:
+        if self.explorer.acyclic:
             # One pass needs no start, and many vectors need much memory.
             vector = partial.vector
         return bound, vector, min(opens, key=lambda o: self._most_to_gain(o, gains)).path

@@ -58,6 +58,9 @@ SOLO_SECONDS = 1.0
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
 """Many threads of the linear algebra wait for one another on systems as small as these, and round differently."""
 
+KEEP_WORKERS = {"LOKY_MAX_MEMORY_LEAK_SIZE": str(2**50)}
+"""What an explorer remembers is no leak, and limited already: loky must not start its process anew for it."""
+
 POLL_SECONDS = 0.1
 """How often a waiting process looks whether it was interrupted."""
 
@@ -138,7 +141,10 @@ class Workers:
         if self._pool is None and self.threads > 1 and self.watch.elapsed > SOLO_SECONDS:
             pool = import_module("loky").ProcessPoolExecutor
             self._pool = pool(
-                self.threads, initializer=_start_worker, initargs=(self.problem, os.getpid()), env=ONE_THREAD
+                self.threads,
+                initializer=_start_worker,
+                initargs=(self.problem, os.getpid()),
+                env=ONE_THREAD | KEEP_WORKERS,
             )
         executor: Executor | None = self._pool
         return executor

@@ -12,9 +12,10 @@ budget β are of interest. When the actions in a set F of states are given, what
 for every λ a Markov decision process with costs (1 + λ) δ on F and λ δ elsewhere. The maximum over λ of this concave,
 piecewise linear function is approached by secants; λ → ∞ tells whether the budget is exceeded anyway.
 
-Two classes find the cheapest policy, `DenseLosses` by policy iteration around the optimal policy, which costs nothing,
-so that only the states with another action enter a linear system (Woodbury); `AcyclicLosses`, where no state can be
-visited twice, by one backward pass.
+Three classes find the cheapest policy. `DenseLosses` does so by policy iteration around the optimal policy, which costs
+nothing, so that only the states with another action enter a linear system (Woodbury); `SweptLosses`, for many states
+with few successors, by policy iteration with Gauss–Seidel sweeps; `AcyclicLosses`, where no state can be visited twice,
+by one backward pass.
 
 **Rounding.** δ is rounded down, and what U lacks to satisfy δ ≥ 0 exactly is added to p0·U. All costs are non-negative,
 so sums of n terms are exact but for a factor 1 ± (n + 8) ε. The values V that policy iteration ends with are not taken
@@ -31,6 +32,7 @@ from numba import njit
 
 from omdt import planning
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
+from omdt.methods.search.evaluation import VISIT_SWEEPS, forward, sweep
 
 ACCURACY = 0.01
 """The search for λ ends when it can add no more than this part of the budget and of the loss."""
@@ -40,6 +42,12 @@ DELTA = 3
 """The place of δ in the arrays of a kernel."""
 
 MAX_ITERATIONS = 60
+
+TOLERANCE = 1e-4
+"""Sweeps end when no loss changes by more than this part of the budget."""
+
+SWEEPS = 9
+"""Between two improvements of a policy."""
 
 SPARSE = 0.1
 """Below this density a sparse product of matrices is faster than a dense one."""
@@ -81,7 +89,13 @@ class Losses(ABC):
 
     @abstractmethod
     def cheapest(
-        self, forced: Ints, inside: float, outside: float, policy: Ints, memory: Floats | None = None
+        self,
+        forced: Ints,
+        inside: float,
+        outside: float,
+        policy: Ints,
+        memory: Floats | None = None,
+        tolerance: float = 0.0,
     ) -> tuple[float, float, float, Floats]:
         """A lower bound on the cost of the cheapest policy, and that policy's loss inside F and as a whole.
 
@@ -91,7 +105,15 @@ class Losses(ABC):
             outside: cost of one unit of loss elsewhere.
             policy: [S] where to start; it becomes the cheapest policy.
             memory: from `remember`, for several calls that start from one another's policy.
+            tolerance: how far losses need not be known.
         """
+
+    def _expected(self, mdp: MDP, order: Ints, sweeps: int) -> Floats:
+        """δ weighted with visits, which are counted by so many sweeps against the order."""
+        P = mdp.transitions
+        model = (P.indptr, P.indices, P.data, mdp.rewards, mdp.discount)
+        visits: Floats = forward(*model, order[::-1], self.policy, mdp.initial, sweeps)
+        return visits[:, None] * np.minimum(self.delta, 1e300)
 
     def inside(self, forced: Ints, budget: float, enough: float) -> float:
         """ℓ(F), rounded down; infinite when the budget is exceeded.
@@ -106,7 +128,7 @@ class Losses(ABC):
         if np.isinf(self.delta[states, forced[states]]).any():
             return np.inf
         policy, memory = np.where(forced >= 0, forced, self.policy), self.remember()
-        bound, loss, total, V = self.cheapest(forced, 1.0, 1.0, policy, memory)
+        bound, loss, total, V = self.cheapest(forced, 1.0, 1.0, policy, memory, TOLERANCE * budget)
         if bound > budget:
             self.witness = (np.inf, V)
             return np.inf
@@ -119,7 +141,9 @@ class Losses(ABC):
         for _ in range(MAX_MULTIPLIERS):
             if best >= enough or highest - best <= ACCURACY * (budget + best):
                 break
-            bound, loss, total, V = self.cheapest(forced, 1.0 + multiplier, multiplier, policy, memory)
+            bound, loss, total, V = self.cheapest(
+                forced, 1.0 + multiplier, multiplier, policy, memory, TOLERANCE * budget
+            )
             allowance = multiplier * budget
             lost = bound - allowance - 4 * EPSILON * (bound + allowance)
             if lost > best:
@@ -148,7 +172,7 @@ class Losses(ABC):
             if a != self.policy[s]:
                 forced[s] = a
                 policy = np.where(forced >= 0, forced, self.policy)
-                if self.cheapest(forced, 1.0, 1.0, policy)[0] > budget:
+                if self.cheapest(forced, 1.0, 1.0, policy, tolerance=TOLERANCE * budget)[0] > budget:
                     restricted.delta[s, a] = np.inf
                 forced[s] = -1
         restricted.arrays = (*self.arrays[:DELTA], restricted.delta, *self.arrays[DELTA + 1 :])
@@ -170,7 +194,13 @@ class DenseLosses(Losses):
         self.arrays = (*self.model, inverse, columns, product, visits, mdp.discount, self.contraction, self.shrink)
 
     def cheapest(
-        self, forced: Ints, inside: float, outside: float, policy: Ints, memory: Floats | None = None
+        self,
+        forced: Ints,
+        inside: float,
+        outside: float,
+        policy: Ints,
+        memory: Floats | None = None,
+        tolerance: float = 0.0,
     ) -> tuple[float, float, float, Floats]:
         """As in `Losses`."""
         memory = self.remember() if memory is None else memory
@@ -180,17 +210,48 @@ class DenseLosses(Losses):
         return answer
 
 
+class SweptLosses(Losses):
+    """Policy iteration with Gauss–Seidel sweeps in the given order of states."""
+
+    def __init__(self, mdp: MDP, U: Floats, allowed: Bools, order: Ints) -> None:
+        super().__init__(mdp, U, allowed)
+        self.expected = self._expected(mdp, order, VISIT_SWEEPS)
+        self.arrays = (*self.model, order, self.contraction, self.shrink)
+
+    def cheapest(
+        self,
+        forced: Ints,
+        inside: float,
+        outside: float,
+        policy: Ints,
+        memory: Floats | None = None,
+        tolerance: float = 0.0,
+    ) -> tuple[float, float, float, Floats]:
+        """As in `Losses`."""
+        memory = self.remember() if memory is None else memory
+        found: tuple[float, float, float, Floats] = cheapest_swept(
+            self.arrays, forced, inside, outside, policy, memory, tolerance
+        )
+        return found
+
+
 class AcyclicLosses(Losses):
     """One backward pass over the states."""
 
     def __init__(self, mdp: MDP, U: Floats, allowed: Bools, order: Ints) -> None:
         super().__init__(mdp, U, allowed)
-        self.expected = planning.occupancies(mdp, self.policy).value[:, None] * np.minimum(self.delta, 1e300)
+        self.expected = self._expected(mdp, order, 1)
         # A value is rounded at every one of the steps it is made of.
         self.arrays = (*self.model, order, self.shrink**mdp.n_states)
 
     def cheapest(
-        self, forced: Ints, inside: float, outside: float, policy: Ints, memory: Floats | None = None
+        self,
+        forced: Ints,
+        inside: float,
+        outside: float,
+        policy: Ints,
+        memory: Floats | None = None,
+        tolerance: float = 0.0,
     ) -> tuple[float, float, float, Floats]:
         """As in `Losses`; nothing needs to be remembered."""
         found: tuple[float, float, float, Floats] = cheapest_acyclic(self.arrays, forced, inside, outside)
@@ -272,13 +333,59 @@ def cheapest_dense(model, forced, inside, outside, policy, memory):  # type: ign
 
 
 @njit(cache=True)
+def cheapest_swept(model, forced, inside, outside, policy, memory, tolerance):  # type: ignore[no-untyped-def]
+    """As `cheapest_dense`, with losses of a policy that are known up to a tolerance."""
+    indptr, indices, data, delta, _, initial, order, contraction, shrink = model
+    S, A = delta.shape
+    V = np.zeros(S)
+    rows, right = np.empty(S, dtype=np.int64), np.empty((S, 2))
+    bound = 0.0
+    for _ in range(MAX_ITERATIONS):
+        for s in range(S):
+            rows[s] = s * A + policy[s]
+            right[s, 1] = delta[s, policy[s]]
+            right[s, 0] = right[s, 1] if forced[s] >= 0 else 0.0
+        settled = sweep(indptr, indices, data, order, rows, right, memory, tolerance, SWEEPS)
+        excess, better, cost = 0.0, 0, 0.0
+        for s in range(S):
+            V[s] = max(0.0, (inside - outside) * memory[s, 0] + outside * memory[s, 1])
+            cost += initial[s] * V[s]
+        for s in range(S):
+            weight, first, last = outside, 0, A
+            if forced[s] >= 0:
+                weight, first, last = inside, forced[s], forced[s] + 1
+            best, choice = V[s], policy[s]
+            for a in range(first, last):
+                q = weight * delta[s, a] * shrink
+                if q >= best:
+                    continue
+                for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                    q += data[k] * V[indices[k]] * shrink
+                    if q >= best:
+                        break
+                if q < best:
+                    best, choice = q, a
+            excess = max(excess, V[s] - best)
+            if choice != policy[s] and best < V[s] * (1 - 1e-6):
+                policy[s] = choice
+                better += 1
+        bound = max(bound, cost * (1 - 2 * S * EPSILON) - excess / contraction * (1 + 4 * EPSILON))
+        if better == 0 and settled:
+            break
+    loss, total = 0.0, 0.0
+    for s in range(S):
+        loss += initial[s] * memory[s, 0]
+        total += initial[s] * memory[s, 1]
+    return bound, loss, total, V
+
+
+@njit(cache=True)
 def cheapest_acyclic(model, forced, inside, outside):  # type: ignore[no-untyped-def]
     """A lower bound on the cost of the cheapest policy, with its loss inside F and as a whole."""
     indptr, indices, data, delta, base, initial, order, shrink = model
     S, A = delta.shape
     V, loss, total = np.zeros(S), np.zeros(S), np.zeros(S)
-    for o in range(S - 1, -1, -1):
-        s = order[o]
+    for s in order:
         weight, first, last = outside, 0, A
         if forced[s] >= 0:
             weight, first, last = inside, forced[s], forced[s] + 1

@@ -31,6 +31,9 @@ NEARLY = 1e-3
 NODES_A_CLIMB = 64
 """In its turn the local search climbs once, and once more for so many nodes of the round before."""
 
+SWEPT_NODES_A_CLIMB = 512
+"""The same where nodes are bounded by sweeps: a climb costs more of them there."""
+
 BUSY_ROUNDS = 10
 """For so many rounds after the last improvement the local search has a turn in every round, then in ever fewer."""
 
@@ -104,10 +107,11 @@ def _certified(frontier: Frontier, local: LocalSearch, limits: Limits, path: Pat
 def _take_turns(frontier: Frontier, local: LocalSearch, watch: Watch) -> None:
     """Explore and climb until everything is explored or time is up."""
     improved = nodes = 0
+    nodes_a_climb = SWEPT_NODES_A_CLIMB if frontier.explorer.swept else NODES_A_CLIMB
     try:
         while not (frontier.done or frontier.out_of_memory or watch.out_of_nodes) and watch.remaining > 0:
             before = local.value
-            climbs = 1 + (watch.nodes - nodes) // NODES_A_CLIMB if _has_turn(frontier.rounds - improved) else 0
+            climbs = 1 + (watch.nodes - nodes) // nodes_a_climb if _has_turn(frontier.rounds - improved) else 0
             nodes = watch.nodes
             frontier.round(partial(local.climb, climbs))
             if local.value > before:

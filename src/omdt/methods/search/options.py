@@ -12,14 +12,15 @@ T is monotone and, since an option lasts at least one step, T(V + c) ≤ T V + �
 - if V ≥ V̄, then T V ≥ V̄: from the parent's bound every sweep gives a bound for the child;
 - for any V, V̄ ≤ V + max(T V − V)⁺ / (1 − γ): the result of policy iteration is certified by its residual.
 
-Where no state can be visited twice but by staying in it, one pass in reverse topological order gives V̄ itself
-(`AcyclicOptions`); otherwise policy iteration over options does, with a cached inverse for each box and action
-(`DenseOptions`).
+Where states have few successors, V̄ is approached from above by Gauss–Seidel sweeps over V and all W (`SweptOptions`);
+where no state can be visited twice but by staying in it, one sweep in reverse topological order gives V̄ itself.
+Otherwise policy iteration over options does, with a cached inverse for each box and action (`DenseOptions`).
 
 **Rounding.** A computed inverse N̂ of M = I − γ P_BB has a residual ρ = ‖I − M N̂‖ and differs from the true one by at
 most ‖N̂‖ ρ / (1 − ρ); products with it are off by n ε ‖N̂‖. Both, times ‖Q − V‖, and the rounding of Q itself, times
-‖N̂‖, are added to T V wherever it is used as a bound. In the acyclic pass every state adds at most e = (n + 8) ε (|r| +
-|V|) / (1 − γ) to the errors of its successors, which are discounted, so all together add at most e / (1 − γ).
+‖N̂‖, are added to T V wherever it is used as a bound. In a sweep every state adds at most e = (n + 8) ε (|r| + |V| +
+|W|) / (1 − γ) to the errors of its successors, which are discounted, so however many sweeps there are, all together add
+at most e / (1 − γ).
 """
 
 from typing import Protocol
@@ -30,9 +31,17 @@ from numba import njit
 from omdt import planning
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.methods.search.boxes import Regions
-from omdt.methods.search.evaluation import forward, look_ahead
+from omdt.methods.search.evaluation import VISIT_SWEEPS, forward, look_ahead
 
 MAX_ITERATIONS = 30
+
+MAX_SWEEPS = 1000
+
+SETTLED = 1e-3
+"""Sweeps end when one takes less than this part of the way to the target."""
+
+MAX_ENTRIES = 3e7
+"""Transitions within all boxes of a partial tree; with more, sweeping takes too much memory."""
 
 
 class OptionBound(Protocol):
@@ -52,13 +61,18 @@ class OptionBound(Protocol):
         """How many operations these boxes cost where nothing is known of them."""
 
 
-class AcyclicOptions:
-    """One pass over the states in reverse topological order."""
+class SweptOptions:
+    """Sweeps over the states from a vector above V̄; in reverse topological order one is enough.
 
-    def __init__(self, mdp: MDP, regions: Regions, order: Ints) -> None:
-        self.mdp, self.regions = mdp, regions
+    Args:
+        order: [S] states, each after most of its successors.
+        acyclic: whether after all of them.
+    """
+
+    def __init__(self, mdp: MDP, regions: Regions, order: Ints, *, acyclic: bool) -> None:
+        self.mdp, self.regions, self.order, self.acyclic = mdp, regions, order, acyclic
         P = mdp.transitions
-        self.arrays = (P.indptr, P.indices, P.data, mdp.rewards, mdp.discount, order)
+        self.model = (P.indptr, P.indices, P.data, mdp.rewards, mdp.discount)
         longest = int(np.diff(P.indptr).max())
         contraction = 1 - mdp.discount * (1 + planning.row_excess(P))
         self.unit = (longest + 8) * EPSILON / contraction**2
@@ -66,19 +80,29 @@ class AcyclicOptions:
 
     def price(self, active: Ints) -> float:
         """As in `OptionBound`."""
-        return float(sum(self.entries_of[self.regions.boxes[b]].sum() for b in active))
+        entries = float(sum(self.entries_of[self.regions.boxes[b]].sum() for b in active))
+        return np.inf if entries > MAX_ENTRIES else entries
 
     def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
         """As in `OptionBound`."""
         boxes = [self.regions.boxes[b] for b in active]
         starts = np.concatenate([[0], np.cumsum([len(box) for box in boxes])])
         members = np.concatenate(boxes) if boxes else np.zeros(0, dtype=np.int64)
-        V, action = _acyclic_values(*self.arrays, leaf_action, starts, members)
-        slack = self.unit * float(np.abs(self.mdp.rewards).max() + np.abs(V).max())
-        vector = np.minimum(V + slack, start)
-        bound = _scalar_product(self.mdp.initial, vector)
-        visits = np.zeros(0) if bound <= target else forward(*self.arrays, action, self.mdp.initial)
-        return bound, vector, visits
+        first, place, successors = _linked(*self.model[:2], self.mdp.n_actions, starts, members)
+        V, action = start.copy(), leaf_action.copy()
+        W = np.repeat(start, np.diff(first))[:, None].repeat(self.mdp.n_actions, axis=1)
+        bound = before = np.inf
+        for _ in range(MAX_SWEEPS):
+            _sweep_options(*self.model, self.order, leaf_action, first, place, successors, V, W, action)
+            magnitude = max(np.abs(it).max(initial=0.0) for it in (self.mdp.rewards, start, V, W))
+            vector = np.minimum(V + self.unit * float(magnitude), start)
+            before, bound = bound, _scalar_product(self.mdp.initial, vector)
+            if self.acyclic or bound <= target or before - bound <= SETTLED * (bound - target):
+                break
+        if bound <= target:
+            return bound, vector, np.zeros(0)
+        sweeps = 1 if self.acyclic else VISIT_SWEEPS
+        return bound, vector, forward(*self.model, self.order[::-1], action, self.mdp.initial, sweeps)
 
 
 class DenseOptions:
@@ -285,53 +309,74 @@ def _semi_markov(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _acyclic_values(indptr, indices, data, rewards, discount, order, leaf_action, starts, members):  # type: ignore[no-untyped-def]
-    """V̄ and the action that attains it in each state."""
-    S, A = rewards.shape
-    boxes = len(starts) - 1
-    place = np.full((boxes, S), -1, dtype=np.int32)
+def _linked(indptr, indices, n_actions, starts, members):  # type: ignore[no-untyped-def]
+    """Where states, boxes and transitions meet.
+
+    The pairs of a state and a box around it are numbered by states; `first` is the first one of every state, `place`
+    tells for each its place in `successors`, which has for every transition of the state, action by action, the pair of
+    the successor and the same box, or −1 − t when it leaves the box for t.
+    """
+    S = (len(indptr) - 1) // n_actions
     count = np.zeros(S + 1, dtype=np.int64)
-    for b in range(boxes):
-        for i in range(starts[b], starts[b + 1]):
-            place[b, members[i]] = i
-            count[members[i] + 1] += 1
+    for s in members:
+        count[s + 1] += 1
     first = np.cumsum(count)
+    place = np.zeros(len(members) + 1, dtype=np.int64)
+    for s in range(S):
+        for i in range(first[s], first[s + 1]):
+            place[i + 1] = place[i] + indptr[(s + 1) * n_actions] - indptr[s * n_actions]
+    successors = np.empty(place[-1], dtype=np.int32)
     filled = first.copy()
-    boxes_at = np.empty(len(members), dtype=np.int64)
-    for b in range(boxes):
-        for i in range(starts[b], starts[b + 1]):
-            boxes_at[filled[members[i]]] = b
-            filled[members[i]] += 1
-    V = np.full(S, -np.inf)
-    W = np.zeros((len(members), A))
-    action = leaf_action.copy()
-    for o in range(S - 1, -1, -1):
-        s = order[o]
-        fixed = leaf_action[s] >= 0
+    pair = np.full(S, -1, dtype=np.int32)
+    for b in range(len(starts) - 1):
+        states = members[starts[b] : starts[b + 1]]
+        for s in states:
+            pair[s] = filled[s]
+            filled[s] += 1
+        for s in states:
+            at = place[pair[s]]
+            for k in range(indptr[s * n_actions], indptr[(s + 1) * n_actions]):
+                t = indices[k]
+                successors[at] = pair[t] if pair[t] >= 0 else -1 - t
+                at += 1
+        pair[states] = -1
+    return first, place, successors
+
+
+@njit(cache=True)
+def _sweep_options(  # type: ignore[no-untyped-def]
+    indptr, indices, data, rewards, discount, order, leaf_action, first, place, successors, V, W, action
+):
+    """Lower V [S] and W [pairs, A], both above the truth, to what their successors allow."""
+    A = rewards.shape[1]
+    stay = np.zeros(A)
+    for s in order:
+        start = indptr[s * A]
         for a in range(A):
-            if fixed and a != leaf_action[s]:
-                continue
-            row = s * A + a
-            stay, outside = 0.0, rewards[s, a]
-            for k in range(indptr[row], indptr[row + 1]):
+            stay[a] = 1.0
+            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
                 if indices[k] == s:
-                    stay += data[k]
-                else:
-                    outside += discount * data[k] * V[indices[k]]
-            if fixed:
-                V[s] = outside / (1 - discount * stay)
-                continue
-            for i in range(first[s], first[s + 1]):
-                b = boxes_at[i]
+                    stay[a] -= discount * data[k]
+        if leaf_action[s] >= 0:
+            a = leaf_action[s]
+            ahead = rewards[s, a]
+            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                if indices[k] != s:
+                    ahead += discount * data[k] * V[indices[k]]
+            V[s] = min(V[s], ahead / stay[a])
+            continue
+        best = -np.inf
+        for i in range(first[s], first[s + 1]):
+            for a in range(A):
                 ahead = rewards[s, a]
-                for k in range(indptr[row], indptr[row + 1]):
-                    t = indices[k]
-                    if t != s:
-                        inside = place[b, t]
-                        ahead += discount * data[k] * (W[inside, a] if inside >= 0 else V[t])
-                value = ahead / (1 - discount * stay)
-                W[place[b, s], a] = value
-                if value > V[s]:
-                    V[s] = value
+                for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                    pair = successors[place[i] + k - start]
+                    if pair < 0:
+                        ahead += discount * data[k] * V[-1 - pair]
+                    elif pair != i:
+                        ahead += discount * data[k] * W[pair, a]
+                W[i, a] = min(W[i, a], ahead / stay[a])
+                if W[i, a] > best:
+                    best = W[i, a]
                     action[s] = a
-    return V, action
+        V[s] = min(V[s], best)
