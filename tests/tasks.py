@@ -115,6 +115,7 @@ def rare_paths(rng: np.random.Generator) -> dict[str, float]:
         "method.FIRST_CLIMBS": int(rng.choice([0, 5])),
         "frontier.NODES_A_CASE": int(rng.choice([1, 8, 128])),
         "frontier.PATIENCE": float(rng.choice([0, 10])),
+        "frontier.SLICE": float(rng.choice([0.01, 10])),
         "frontier.NODES_RAISED": int(rng.choice([1, 16])),
         "evaluation.SWEPT_STATES": int(rng.choice([0, 300])),
         "exact.NODES_A_BASIS": int(rng.choice([3, 500])),

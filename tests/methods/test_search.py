@@ -8,6 +8,7 @@ from itertools import product
 from multiprocessing import get_context
 from typing import Any
 
+import loky
 import numpy as np
 import pytest
 
@@ -19,6 +20,7 @@ from omdt.methods.search import evaluation, exact, frontier, symmetry, tables
 from omdt.methods.search.boxes import Regions, decisive
 from omdt.methods.search.local import LocalSearch, local_search, to_policy
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, SweptLosses
+from omdt.methods.search.options import DenseOptions, SweptOptions
 from omdt.solution import Limits, Solution, Stop, Watch
 from omdt.splits import Splits
 from tasks import LABELS, Task, best_return, random_mdp, random_questions, rare_paths, symmetric_mdp
@@ -99,6 +101,30 @@ def test_threads_find_the_same(name: str, depth: int, monkeypatch: pytest.Monkey
     alone, together = (omdt.solve(mdp, max_depth=depth, threads=threads) for threads in (1, 2))
     assert alone.proven
     assert same_in_any_run(together) == same_in_any_run(alone)
+
+
+def test_rounds_that_are_cut_off_come_to_the_same_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    mdp = omdt.make("frozenlake_8x8")
+    whole = omdt.solve(mdp, max_depth=3)
+    monkeypatch.setattr(frontier, "SLICE", 0.01)
+    monkeypatch.setattr(frontier, "PATIENCE", 0.0)
+    cut = omdt.solve(mdp, max_depth=3)
+    assert whole.proven
+    assert cut.proven
+    assert (cut.tree, cut.value, cut.bound) == (whole.tree, whole.value, whole.bound)
+
+
+def test_what_workers_remember_is_not_taken_for_a_leak() -> None:
+    """The processes of loky are started anew when they take more memory than an environment variable says."""
+    pool = loky.ProcessPoolExecutor(1, env=frontier.KEEP_WORKERS)
+    try:
+        assert pool.submit(_allowed_leak).result() == 2**50
+    finally:
+        pool.shutdown(kill_workers=True)
+
+
+def _allowed_leak() -> int:
+    return int(loky.process_executor._MAX_MEMORY_LEAK_SIZE)
 
 
 def test_symmetries_are_found_and_leave_returns_as_they_are() -> None:
@@ -219,8 +245,9 @@ def test_tables_claim_no_more_than_the_cheapest_leaf_loses() -> None:
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_option_bound_holds_for_every_completion(block: int) -> None:
-    """Root bounds without any branching are above the best tree, on cyclic and acyclic MDPs alike."""
+def test_option_bound_holds_for_every_completion(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root bounds without any branching are above the best tree, on cyclic and acyclic MDPs alike, by any solver."""
+    monkeypatch.setattr(evaluation, "SWEPT_STATES", 0 if block % 2 else 300)
     for seed in range(50 * block, 50 * block + 50):
         rng = np.random.default_rng(10_000 + seed)
         mdp = random_mdp(rng)
@@ -236,6 +263,55 @@ def test_option_bound_holds_for_every_completion(block: int) -> None:
             search.round(lambda: None)
         best = best_return(mdp, splits.sides(), depth, 2**depth)
         assert search.bound >= best - 1e-12 * abs(best), seed
+
+
+def test_sweeps_and_policy_iteration_find_the_same_option_bound() -> None:
+    checked = 0
+    for seed in range(60):
+        rng = np.random.default_rng(70_000 + seed)
+        mdp = random_mdp(rng)
+        regions = Regions(Splits.of(mdp).sides())
+        boxes = regions.boxes_of(regions.everything, int(rng.integers(0, 3)))
+        leaf = np.full(mdp.n_states, -1)
+        start = planning.optimal_values(mdp).upper
+        dense = DenseOptions(mdp, regions, 2**30).bound(leaf, boxes, start, -np.inf)[0]
+        order = rng.permutation(mdp.n_states)
+        swept = SweptOptions(mdp, regions, order, acyclic=False).bound(leaf, boxes, start, dense - 1e-6 * abs(dense))[0]
+        scale = float(np.abs(mdp.rewards).max()) / (1 - mdp.discount)
+        if mdp.discount < 0.98:
+            assert swept == pytest.approx(dense, abs=1e-2 * scale), seed
+            checked += 1
+    assert checked > 20
+
+
+def test_a_problem_with_many_states_and_few_successors_is_swept() -> None:
+    mdp = omdt.make("tiger_vs_antelope")
+    assert evaluation.sweep_order(mdp, planning.optimal_values(mdp)) is not None
+    mdp = omdt.make("system_administrator_1")
+    assert evaluation.sweep_order(mdp, planning.optimal_values(mdp)) is None
+    solution = omdt.solve(omdt.make("tiger_vs_antelope"), max_depth=1)
+    assert solution.proven
+    assert solution.value == pytest.approx(0.538037, abs=1e-5)
+
+
+def test_sweeps_solve_what_they_say_is_settled() -> None:
+    """Also where extrapolation misleads, as in cycles."""
+    settled = 0
+    for seed in range(200):
+        rng = np.random.default_rng(80_000 + seed)
+        mdp = random_mdp(rng)
+        S, A = mdp.rewards.shape
+        rows = np.arange(S) * A + rng.integers(A, size=S)
+        P = mdp.discount * mdp.transitions
+        right = rng.random((S, 2))
+        values = np.zeros((S, 2))
+        tolerance = 1e-10 * (1 - mdp.discount)
+        if evaluation.sweep(P.indptr, P.indices, P.data, rng.permutation(S), rows, right, values, tolerance, 3000):
+            exact_values = np.linalg.solve(np.eye(S) - P[rows].toarray(), right)
+            assert values == pytest.approx(exact_values, rel=1e-10, abs=1e-9), seed
+            settled += 1
+        assert np.all(np.isfinite(values))
+    assert settled > 150
 
 
 @pytest.mark.parametrize(("name", "depth", "value"), PROVEN_RETURNS)

@@ -110,6 +110,7 @@ class Findings:
         tree: the best complete tree that was met, or None.
         value: its return.
         nodes: how many partial trees were looked at.
+        late: whether time was up before as many were looked at as should be.
     """
 
     open: list[Case]
@@ -117,6 +118,7 @@ class Findings:
     tree: Nested
     value: float
     nodes: int = 0
+    late: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +240,7 @@ class Exploration:
         self.explorer, self.basis, self.watch = explorer, basis, watch
         self.mdp, self.regions, self.size, self.tables = explorer.mdp, explorer.regions, explorer.size, basis.tables
         self.target, self.value = incumbent.target, incumbent.value
-        self.best, self.completed = None, False
+        self.best, self.completed, self.late = None, False, False
         self.closed, self.nodes = -np.inf, 0
         self.counter = itertools.count()
         self.heap: list[tuple[float, int, Partial]] = []
@@ -257,7 +259,8 @@ class Exploration:
             except OutOfTimeError:
                 self._push(-negated, partial)
         remaining = [(-negated, partial) for negated, _, partial in sorted(self.heap, key=lambda it: it[:2])]
-        return Findings(remaining, self.closed, self.best, self.value, self.nodes)
+        self.late |= bool(remaining) and self.nodes < nodes
+        return Findings(remaining, self.closed, self.best, self.value, self.nodes, self.late)
 
     def _push(self, bound: float, partial: Partial) -> None:
         if bound <= self.target:
@@ -405,6 +408,7 @@ class Exploration:
         incumbent = Incumbent(self.value, self.target, basis.tables.budget)
         findings = Exploration(self.explorer, basis, incumbent, self.watch).run((bound, partial), NODES_A_BASIS)
         self.nodes += findings.nodes
+        self.late |= findings.late
         self.closed = max(self.closed, findings.closed)
         if findings.value > self.value:
             self.value, self.best = findings.value, findings.tree

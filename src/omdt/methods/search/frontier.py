@@ -37,14 +37,17 @@ from omdt.solution import Limits, Watch
 CASES_A_ROUND = 8
 NODES_A_CASE = 128
 
-LEVELS = (0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+LEVELS = (0.98, 0.9, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
 """Raised targets, as parts of the way from the incumbent to the unrestricted optimum."""
 
 PATIENCE = 10.0
 """Seconds that go into the proof before a target is raised."""
 
+SLICE = 10.0
+"""Seconds after which a round is cut off for others to have their turn."""
+
 SHARE = 3.0
-"""So many seconds go into the proof for every one that goes into raised targets."""
+"""So many seconds go into the proof for every one that goes into raised targets, once these have told something."""
 
 NODES_RAISED = 16
 """Nodes of a case in a round with a raised target."""
@@ -172,10 +175,12 @@ class Front:
     Attributes:
         closed: the highest bound of all that was closed.
         budget: the one that tables are made for.
+        taken: the cases that are being explored, open until something has come of them.
     """
 
     def __init__(self, root: Case) -> None:
         self.closed, self.budget = -np.inf, np.inf
+        self.taken: list[Case] = []
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, Partial]] = []
         self.push(root)
@@ -183,7 +188,7 @@ class Front:
     @property
     def top(self) -> float:
         """The highest bound of all that is open."""
-        return -self._heap[0][0] if self._heap else -np.inf
+        return max([-self._heap[0][0] if self._heap else -np.inf, *(bound for bound, _ in self.taken)])
 
     @property
     def bound(self) -> float:
@@ -194,19 +199,19 @@ class Front:
         """Add an open case."""
         heapq.heappush(self._heap, (-case[0], next(self._counter), case[1]))
 
-    def take(self, target: float) -> list[Case]:
-        """Remove the best cases, as far as their bounds are above the target."""
-        cases: list[Case] = []
-        while len(cases) < CASES_A_ROUND and self.top > target:
+    def take(self, target: float) -> None:
+        """Take the best cases, as far as their bounds are above the target."""
+        while len(self.taken) < CASES_A_ROUND and self._heap and -self._heap[0][0] > target:
             negated, _, partial = heapq.heappop(self._heap)
-            cases.append((-negated, partial))
-        return cases
+            self.taken.append((-negated, partial))
 
-    def put(self, findings: Findings) -> None:
-        """Add what came of a case."""
-        self.closed = max(self.closed, findings.closed)
-        for case in findings.open:
-            self.push(case)
+    def put(self, found: list[Findings]) -> None:
+        """Add what came of the cases that were taken."""
+        self.taken = []
+        for findings in found:
+            self.closed = max(self.closed, findings.closed)
+            for case in findings.open:
+                self.push(case)
 
     def thin(self, max_vectors: int, common: Floats) -> None:
         """Let the cases of low bound start from a common vector, when there are more than so many others."""
@@ -270,73 +275,94 @@ class Frontier:
         """
         self.rounds += 1
         nodes = min(NODES_A_CASE, 2**self.rounds)
-        for findings in self._work(self.main, self.target(), nodes, meanwhile):
+        for findings in self._worked(nodes, meanwhile):
             self.watch.nodes += findings.nodes
             if findings.value > self.local.value:
                 self.local.value, self.local.best = findings.value, findings.tree
         self._report()
-        # A limit on nodes promises the same bound in every run.
-        while self.limits.node_limit is None and self._has_time_for_raised():
-            self._ask_raised()
-            self._report()
+        self._ask_raised()
 
-    def _work(self, front: Front, target: float, nodes: int, meanwhile: Callable[[], None]) -> list[Findings]:
-        """Explore the best cases of a front."""
-        incumbent = self._incumbent(front, target)
-        cases = front.take(target)
-        try:
-            found = self._explored(cases, incumbent, nodes, meanwhile)
-        except MemoryError:
-            self.out_of_memory = True
-            found = [_unexplored(case) for case in cases]
-        for findings in found:
-            front.put(findings)
+    def _worked(self, nodes: int, meanwhile: Callable[[], None]) -> list[Findings]:
+        """What comes of the best cases of the proof.
+
+        A round that takes long is cut off for raised targets to have their turn, and then done again with the same
+        incumbent: tables remember, so it comes to the same end.
+        """
+        incumbent = self._incumbent(self.main, self.target())
+        self.main.take(incumbent.target)
+        seconds = SLICE
+        while True:
+            part = self.watch.part(seconds if self._raises else np.inf)
+            found = self._explored(self.main.taken, incumbent, nodes, part, meanwhile)
+            if self.watch.remaining == 0 or self.out_of_memory or not any(findings.late for findings in found):
+                self._put(self.main, found)
+                return found
+            self._ask_raised()
+            seconds, meanwhile = 2 * seconds, _nothing
+
+    def _put(self, front: Front, found: list[Findings]) -> None:
+        """Add what came of the cases of a front."""
+        front.put(found)
         front.thin(self.max_vectors, self.problem.optimal.upper)
-        return found
+
+    @property
+    def _raises(self) -> bool:
+        """Whether targets are raised: a limit on nodes promises the same bound in every run."""
+        return self.limits.node_limit is None
 
     def _has_time_for_raised(self) -> bool:
         """Whether a raised target has a turn."""
-        if self.done or self.out_of_memory or self.watch.remaining == 0:
+        if not self._raises or self.done or self.out_of_memory or self.watch.remaining == 0:
             return False
         while self._levels and self._raised_target() >= self.bound:
             del self._levels[0]
             self.raised = None
+        share = SHARE if self.bound < self.unrestricted else 1.0
         seconds = self.watch.elapsed - self._start - self._seconds_raised
-        return bool(self._levels) and seconds > max(PATIENCE, SHARE * self._seconds_raised)
+        return bool(self._levels) and seconds > max(PATIENCE, share * self._seconds_raised)
 
     def _ask_raised(self) -> None:
-        """Work on the present level; on to the next one when it is answered."""
-        if self.raised is None:
-            self.raised = Front(self.root)
-        target, start = self._raised_target(), self.watch.elapsed
-        self._work(self.raised, target, NODES_RAISED, lambda: None)
-        self._seconds_raised += self.watch.elapsed - start
-        if self.raised.top <= target:
+        """Work on the present level as long as it has time; on to the next one when it is answered."""
+        while self._has_time_for_raised():
+            if self.raised is None:
+                self.raised = Front(self.root)
+            target, start = self._raised_target(), self.watch.elapsed
+            incumbent = self._incumbent(self.raised, target)
+            self.raised.take(target)
+            part = self.watch.part(SLICE)
+            self._put(self.raised, self._explored(self.raised.taken, incumbent, NODES_RAISED, part, _nothing))
+            self._seconds_raised += self.watch.elapsed - start
             self.proven = min(self.proven, self.raised.bound + self.slack)
-            self.raised = None
-            del self._levels[0]
+            if self.raised.top <= target:
+                self.raised = None
+                del self._levels[0]
+            self._report()
 
     def _report(self) -> None:
         self.local.bound = self.bound
         self.watch.report(self.local.value, self.local.bound)
 
     def _explored(
-        self, cases: list[Case], incumbent: Incumbent, nodes: int, meanwhile: Callable[[], None]
+        self, cases: list[Case], incumbent: Incumbent, nodes: int, watch: Watch, meanwhile: Callable[[], None]
     ) -> list[Findings]:
         """What comes of each case, by this process or by others."""
-        if self.workers.executor is None:
-            found = [self.explorer.explore(case, incumbent, nodes, self.watch) for case in cases]
+        try:
+            if self.workers.executor is None:
+                found = [self.explorer.explore(case, incumbent, nodes, watch) for case in cases]
+                meanwhile()
+                return found
+            futures = self._submit(self.workers.executor, cases, incumbent, nodes, watch)
             meanwhile()
-            return found
-        futures = self._submit(self.workers.executor, cases, incumbent, nodes)
-        meanwhile()
-        return self._collect(cases, futures)
+            return self._collect(cases, futures)
+        except MemoryError:
+            self.out_of_memory = True
+            return [_unexplored(case) for case in cases]
 
     def _submit(
-        self, executor: Executor, cases: list[Case], incumbent: Incumbent, nodes: int
+        self, executor: Executor, cases: list[Case], incumbent: Incumbent, nodes: int, watch: Watch
     ) -> list[Future[Findings]]:
         """Hand out cases; none when the executor takes no more."""
-        deadline = time.time() + self.watch.remaining
+        deadline = time.time() + watch.remaining
         try:
             return [executor.submit(explore, self.workers.known, case, incumbent, nodes, deadline) for case in cases]
         except BrokenExecutor:
@@ -374,6 +400,10 @@ class Frontier:
         if budget < FRESH * front.budget:
             front.budget = budget
         return Incumbent(self.local.value, target, front.budget)
+
+
+def _nothing() -> None:
+    """What this process does while others explore, if there is nothing to do."""
 
 
 def _unexplored(case: Case) -> Findings:
