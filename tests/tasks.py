@@ -117,7 +117,7 @@ def rare_paths(rng: np.random.Generator) -> dict[str, float]:
         "frontier.PATIENCE": float(rng.choice([0, 10])),
         "frontier.SLICE": float(rng.choice([0.01, 10])),
         "frontier.NODES_RAISED": int(rng.choice([1, 16])),
-        "evaluation.SWEPT_STATES": int(rng.choice([0, 300])),
+        "evaluation.SWEPT_STATES": int(rng.choice([0, 600])),
         "exact.NODES_A_BASIS": int(rng.choice([3, 500])),
         "exact.CHEAP_STATES": int(rng.choice([0, 150])),
         "exact.BYTES_A_REGION": int(rng.choice([1000, 1 << 40])),

@@ -26,7 +26,7 @@ DENSE_STATES = 1200
 DENSE_ENTRIES = 50_000_000
 
 
-SWEPT_STATES = 300
+SWEPT_STATES = 600
 SWEPT_SUCCESSORS = 10
 """From so many states with no more successors on average, sweeps are faster than inverses."""
 

@@ -215,10 +215,13 @@ class Front:
 
     def thin(self, max_vectors: int, common: Floats) -> None:
         """Let the cases of low bound start from a common vector, when there are more than so many others."""
-        if len(self._heap) > max_vectors:
-            self._heap.sort(key=lambda it: it[:2])
-            rest = self._heap[max_vectors // 2 :]
-            self._heap[max_vectors // 2 :] = [(*it[:2], replace(it[2], vector=common)) for it in rest]
+        own = [it for it in self._heap if it[2].vector is not common]
+        if len(own) > max_vectors:
+            own.sort(key=lambda it: it[:2])
+            rest = [(*it[:2], replace(it[2], vector=common)) for it in own[max_vectors // 2 :]]
+            shared = [it for it in self._heap if it[2].vector is common]
+            self._heap = own[: max_vectors // 2] + rest + shared
+            heapq.heapify(self._heap)
 
 
 class Frontier:

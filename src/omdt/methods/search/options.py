@@ -80,7 +80,7 @@ class SweptOptions:
 
     def price(self, active: Ints) -> float:
         """As in `OptionBound`."""
-        entries = float(sum(self.entries_of[self.regions.boxes[b]].sum() for b in active))
+        entries = float(self.entries_of[np.concatenate([self.regions.boxes[b] for b in active])].sum())
         return np.inf if entries > MAX_ENTRIES else entries
 
     def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
