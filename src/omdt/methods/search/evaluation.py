@@ -10,6 +10,8 @@ a system of the size of C (Woodbury). Three engines share one interface:
 - `Acyclic`: no state can be visited twice but by staying in it; one pass in topological order is exact.
 - `Dense`: few states; N is kept, and changes are low-rank updates.
 - `Sparse`: many states; every policy is evaluated by `planning`.
+
+Bounds that are safe by themselves use `sweep` as well: Gauss–Seidel over the states in a good order.
 """
 
 from typing import Protocol
@@ -72,8 +74,9 @@ def sweep_order(mdp: MDP, optimal: planning.Certified[Floats]) -> Ints | None:
     if mdp.n_states < SWEPT_STATES or mdp.transitions.nnz > SWEPT_SUCCESSORS * mdp.rewards.size:
         return None
     chain, _ = planning.markov_chain(mdp, planning.greedy(planning.q_values(mdp, optimal)))
-    steps = spsolve(sparse.eye_array(mdp.n_states, format="csc") - mdp.discount * chain.tocsc(), np.ones(mdp.n_states))
-    return np.argsort(steps, kind="stable")
+    system = sparse.eye_array(mdp.n_states, format="csc") - mdp.discount * chain.tocsc()
+    steps = spsolve(system, np.where(mdp.terminal, 0.0, 1.0))
+    return np.argsort(np.round(steps, 9), kind="stable")
 
 
 @njit(cache=True)

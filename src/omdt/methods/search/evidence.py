@@ -543,11 +543,12 @@ class Recording(Exploration):
 
     def _option_bound(
         self, partial: Partial, actions: Ints, opens: list[Open], spare: int
-    ) -> tuple[float, Floats, tuple[bool, ...] | None]:
+    ) -> tuple[float, Floats | None, tuple[bool, ...] | None]:
         # Sweeps from a vector on which no action gains lead to one on which no option gains, as the checker wants it;
         # from the vector of a parent they need not, where a region became a leaf.
         bound, vector, choice = super()._option_bound(replace(partial, vector=self.proof.start), actions, opens, spare)
-        if bound <= self.target and not self.proof.close_by_options(partial.tree, vector):
+        closed = bound <= self.target and vector is not None and self.proof.close_by_options(partial.tree, vector)
+        if bound <= self.target and not closed:
             bound = float(np.nextafter(self.target, np.inf))
         return bound, vector, choice
 

@@ -52,9 +52,6 @@ NODES_A_BASIS = 500
 CHEAP_STATES = 150
 """Up to here a basis of its own pays for a single question, beyond only where more may follow."""
 
-MAX_BASES = 2
-"""Budgets whose tables are kept: that of the proof and that of a raised target."""
-
 MIN_ENTRIES = 100
 """A table may have so many, however little memory there is."""
 
@@ -68,14 +65,14 @@ class Partial:
 
     Attributes:
         tree: nested, with None at open places.
-        vector: [S] a vector above the value of every completion.
+        vector: [S] a vector above the value of every completion; None for the optimal values.
         choice: the way to the open place to branch on; None until the tree is bounded by itself.
         blind: of how many ancestors in a row losses could tell something and options could not.
         by_options: whether the option bound is part of its bound.
     """
 
     tree: Nested
-    vector: Floats
+    vector: Floats | None
     choice: tuple[bool, ...] | None = None
     blind: int = 0
     by_options: bool = False
@@ -93,11 +90,13 @@ class Incumbent:
         value: the best return of any tree.
         target: partial trees bounded by this need not be looked at.
         budget: the loss of a tree that returns as much as the target, or a little more.
+        raised: whether the target is higher than the proof needs.
     """
 
     value: float
     target: float
     budget: float
+    raised: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,7 +160,7 @@ class Explorer:
         matters = decisive(mdp)
         self.regions = Regions(sides, np.flatnonzero(matters) if matters.any() else None)
         self.nothing = np.where(matters, -1, 0) if matters.any() else np.full(mdp.n_states, -1)
-        self.optimal = optimal.value
+        self.optimal, self.start = optimal.value, optimal.upper
         topological = topological_order(mdp)
         self.acyclic = topological is not None
         self.order = sweep_order(mdp, optimal) if topological is None else topological[::-1]
@@ -172,22 +171,21 @@ class Explorer:
             else SweptOptions(mdp, self.regions, self.order, acyclic=self.acyclic)
         )
         self.losses = self._losses(self.optimal, np.ones(mdp.rewards.shape, dtype=np.bool_))
-        self.bases: dict[float, Basis] = {}
+        self.bases: dict[bool, Basis] = {}
         self._returns: dict[bytes, Certified[float]] = {}
 
     def explore(self, case: Case, incumbent: Incumbent, nodes: int, watch: Watch) -> Findings:
         """Look at up to so many nodes below a partial tree, best first."""
-        basis = self._basis(incumbent.budget, watch)
+        basis = self._basis(incumbent, watch)
         return Exploration(self, basis, incumbent, watch).run(case, nodes)
 
-    def _basis(self, budget: float, watch: Watch) -> Basis:
-        """The basis without leaves, with tables for a budget; those of a few budgets are kept."""
-        if budget not in self.bases:
-            if len(self.bases) == MAX_BASES:
-                del self.bases[next(iter(self.bases))]
-            losses = self.losses.within(budget)
-            self.bases[budget] = Basis(self.nothing, losses, self.tables(losses, budget, watch))
-        basis = self.bases[budget] = self.bases.pop(budget)
+    def _basis(self, incumbent: Incumbent, watch: Watch) -> Basis:
+        """The basis without leaves, with tables for a budget; the last ones of both kinds of targets are kept."""
+        basis = self.bases.get(incumbent.raised)
+        if basis is None or basis.tables.budget != incumbent.budget:
+            losses = self.losses.within(incumbent.budget)
+            basis = Basis(self.nothing, losses, self.tables(losses, incumbent.budget, watch))
+            self.bases[incumbent.raised] = basis
         basis.tables.watch = watch
         return basis
 
@@ -224,7 +222,7 @@ class Explorer:
 
     def tables(self, losses: Losses, budget: float, watch: Watch) -> Tables:
         """Empty tables."""
-        max_entries = max(MIN_ENTRIES, self.max_bytes // 4 // MAX_BASES // (BYTES_A_REGION + self.mdp.n_states // 4))
+        max_entries = max(MIN_ENTRIES, self.max_bytes // 8 // (BYTES_A_REGION + self.mdp.n_states // 4))
         return Tables(losses, self.regions, budget, max_entries=max_entries, watch=watch)
 
 
@@ -258,6 +256,7 @@ class Exploration:
                     self._branch(-negated, partial)
             except OutOfTimeError:
                 self._push(-negated, partial)
+                self.late = True
         remaining = [(-negated, partial) for negated, _, partial in sorted(self.heap, key=lambda it: it[:2])]
         self.late |= bool(remaining) and self.nodes < nodes
         return Findings(remaining, self.closed, self.best, self.value, self.nodes, self.late)
@@ -349,7 +348,7 @@ class Exploration:
 
     def _option_bound(
         self, partial: Partial, actions: Ints, opens: list[Open], spare: int
-    ) -> tuple[float, Floats, tuple[bool, ...] | None]:
+    ) -> tuple[float, Floats | None, tuple[bool, ...] | None]:
         """The bound by options, its vector, and the way to the region that promises to cost most.
 
         To first order the cheapest leaf or stump in a region costs min Σ_s x(s) (V(s) − Q(s, a)), with V the vector and
@@ -361,14 +360,14 @@ class Exploration:
         active = np.concatenate([self.regions.boxes_of(o.region, min(o.depth, spare)) for o in opens])
         if self.explorer.options.price(active) > MAX_PRICE:
             return np.inf, partial.vector, None
-        bound, vector, visits = self.explorer.options.bound(actions, active, partial.vector, self.target)
+        start = self.explorer.start if partial.vector is None else partial.vector
+        bound, vector, visits = self.explorer.options.bound(actions, active, start, self.target)
         if bound <= self.target:
             return bound, vector, None
         gains = visits[:, None] * (look_ahead(self.mdp, vector) - vector[:, None])
-        if self.explorer.acyclic:
-            # One pass needs no start, and many vectors need much memory.
-            vector = partial.vector
-        return bound, vector, min(opens, key=lambda o: self._most_to_gain(o, gains)).path
+        place = min(opens, key=lambda o: self._most_to_gain(o, gains)).path
+        # One pass needs no start, and many vectors need much memory.
+        return bound, partial.vector if self.explorer.acyclic else vector, place
 
     def _costliest(self, opens: list[Open], spare: int) -> tuple[bool, ...]:
         """The way to the deepest open region, and of several to the one that loses most."""

@@ -55,6 +55,9 @@ NODES_RAISED = 16
 FRESH = 0.9
 """Tables are made anew when the budget has shrunk to this part of theirs."""
 
+MAX_LOST = 5
+"""After so many losses of a process, this one explores alone."""
+
 SOLO_SECONDS = 1.0
 """Other processes are started when the search has taken so long."""
 
@@ -91,6 +94,10 @@ _explorers: dict[str, Explorer] = {}
 """The explorer of the problem this process works on, by the problem's name."""
 
 
+_exploring = threading.Lock()
+"""An explorer works on one case at a time, also where an executor has many threads."""
+
+
 def _start_worker(problem: Problem, parent: int) -> None:
     """Get a process of our own ready; interrupts are its parent's business, with which it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -118,7 +125,7 @@ def explore(problem: Problem | str, case: Case, incumbent: Incumbent, nodes: int
     watch = Watch(max(0.0, deadline - time.time()))
     if isinstance(problem, str):
         return _explorers[problem].explore(case, incumbent, nodes, watch)
-    with threadpool_limits(1):
+    with _exploring, threadpool_limits(1):
         if problem.name not in _explorers:
             _explorers.clear()
             _explorers[problem.name] = problem.explorer()
@@ -135,13 +142,15 @@ class Workers:
     def __init__(self, problem: Problem, threads: int, given: Executor | None, watch: Watch) -> None:
         self.problem, self.threads, self.given, self.watch = problem, threads, given, watch
         self._pool: Any = None
+        self._lost = 0
 
     @property
     def executor(self) -> Executor | None:
         """Who explores; None for this process alone."""
         if self.given is not None:
             return self.given
-        if self._pool is None and self.threads > 1 and self.watch.elapsed > SOLO_SECONDS:
+        worth = self.threads > 1 and self._lost < MAX_LOST and self.watch.elapsed > SOLO_SECONDS
+        if self._pool is None and worth:
             pool = import_module("loky").ProcessPoolExecutor
             self._pool = pool(
                 self.threads,
@@ -158,7 +167,8 @@ class Workers:
         return self.problem if self.given is not None else self.problem.name
 
     def replace(self) -> None:
-        """Do without the given executor, or with other processes, after one was lost."""
+        """Do without the given executor, or with other processes, after one was lost; in the end with none."""
+        self._lost += self.given is None
         self.given = None
         self.stop()
 
@@ -176,10 +186,11 @@ class Front:
         closed: the highest bound of all that was closed.
         budget: the one that tables are made for.
         taken: the cases that are being explored, open until something has come of them.
+        seconds: after which a round is cut off.
     """
 
     def __init__(self, root: Case) -> None:
-        self.closed, self.budget = -np.inf, np.inf
+        self.closed, self.budget, self.seconds = -np.inf, np.inf, SLICE
         self.taken: list[Case] = []
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, Partial]] = []
@@ -213,13 +224,13 @@ class Front:
             for case in findings.open:
                 self.push(case)
 
-    def thin(self, max_vectors: int, common: Floats) -> None:
-        """Let the cases of low bound start from a common vector, when there are more than so many others."""
-        own = [it for it in self._heap if it[2].vector is not common]
+    def thin(self, max_vectors: int) -> None:
+        """Let the cases of low bound start from the optimal values, when there are more than so many others."""
+        own = [it for it in self._heap if it[2].vector is not None]
         if len(own) > max_vectors:
             own.sort(key=lambda it: it[:2])
-            rest = [(*it[:2], replace(it[2], vector=common)) for it in own[max_vectors // 2 :]]
-            shared = [it for it in self._heap if it[2].vector is common]
+            rest = [(*it[:2], replace(it[2], vector=None)) for it in own[max_vectors // 2 :]]
+            shared = [it for it in self._heap if it[2].vector is None]
             self._heap = own[: max_vectors // 2] + rest + shared
             heapq.heapify(self._heap)
 
@@ -253,7 +264,7 @@ class Frontier:
         self.explorer = self.problem.explorer()
         self.rounds, self.out_of_memory = 0, False
         self.unrestricted = self.proven = local.bound
-        self.root = (local.bound, Partial(None, local.optimal.upper))
+        self.root = (local.bound, Partial(None, None))
         self.main = Front(self.root)
         self.raised: Front | None = None
         self._levels = list(LEVELS)
@@ -288,30 +299,34 @@ class Frontier:
     def _worked(self, nodes: int, meanwhile: Callable[[], None]) -> list[Findings]:
         """What comes of the best cases of the proof.
 
-        A round that takes long is cut off for raised targets to have their turn, and then done again with the same
-        incumbent: tables remember, so it comes to the same end.
+        A round that takes long is cut off for raised targets to have their turn, and cases that were not finished are
+        then begun again with the same incumbent: tables remember, so they come to the same end.
         """
         incumbent = self._incumbent(self.main, self.target())
         self.main.take(incumbent.target)
+        found = [replace(_unexplored(case), late=True) for case in self.main.taken]
         seconds = SLICE
-        while True:
+        while any(it.late for it in found) and self.watch.remaining > 0 and not self.out_of_memory:
             part = self.watch.part(seconds if self._raises else np.inf)
-            found = self._explored(self.main.taken, incumbent, nodes, part, meanwhile)
-            if self.watch.remaining == 0 or self.out_of_memory or not any(findings.late for findings in found):
-                self._put(self.main, found)
-                return found
-            self._ask_raised()
+            rest = [i for i, it in enumerate(found) if it.late]
+            cases = [self.main.taken[i] for i in rest]
+            for i, it in zip(rest, self._explored(cases, incumbent, nodes, part, meanwhile), strict=True):
+                found[i] = found[i] if it.late and it.nodes < found[i].nodes else it
+            if any(it.late for it in found):
+                self._ask_raised()
             seconds, meanwhile = 2 * seconds, _nothing
+        self._put(self.main, found)
+        return found
 
     def _put(self, front: Front, found: list[Findings]) -> None:
         """Add what came of the cases of a front."""
         front.put(found)
-        front.thin(self.max_vectors, self.problem.optimal.upper)
+        front.thin(self.max_vectors)
 
     @property
     def _raises(self) -> bool:
-        """Whether targets are raised: a limit on nodes promises the same bound in every run."""
-        return self.limits.node_limit is None
+        """Whether targets may be raised: a limit on nodes promises the same bound in every run."""
+        return self.limits.node_limit is None and bool(self._levels)
 
     def _has_time_for_raised(self) -> bool:
         """Whether a raised target has a turn."""
@@ -322,7 +337,7 @@ class Frontier:
             self.raised = None
         share = SHARE if self.bound < self.unrestricted else 1.0
         seconds = self.watch.elapsed - self._start - self._seconds_raised
-        return bool(self._levels) and seconds > max(PATIENCE, share * self._seconds_raised)
+        return self._raises and seconds > max(PATIENCE, share * self._seconds_raised)
 
     def _ask_raised(self) -> None:
         """Work on the present level as long as it has time; on to the next one when it is answered."""
@@ -332,8 +347,11 @@ class Frontier:
             target, start = self._raised_target(), self.watch.elapsed
             incumbent = self._incumbent(self.raised, target)
             self.raised.take(target)
-            part = self.watch.part(SLICE)
-            self._put(self.raised, self._explored(self.raised.taken, incumbent, NODES_RAISED, part, _nothing))
+            part = self.watch.part(self.raised.seconds)
+            found = self._explored(self.raised.taken, incumbent, NODES_RAISED, part, _nothing)
+            self._put(self.raised, found)
+            if any(it.late for it in found):
+                self.raised.seconds *= 2
             self._seconds_raised += self.watch.elapsed - start
             self.proven = min(self.proven, self.raised.bound + self.slack)
             if self.raised.top <= target:
@@ -400,9 +418,10 @@ class Frontier:
 
     def _incumbent(self, front: Front, target: float) -> Incumbent:
         budget = budget_of(self.explorer.losses.optimum, target)
-        if budget < FRESH * front.budget:
+        # A budget grows when the value is negative and the gap larger than it.
+        if not FRESH * front.budget <= budget <= front.budget:
             front.budget = budget
-        return Incumbent(self.local.value, target, front.budget)
+        return Incumbent(self.local.value, target, front.budget, raised=front is not self.main)
 
 
 def _nothing() -> None:

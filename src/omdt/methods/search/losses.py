@@ -105,7 +105,7 @@ class Losses(ABC):
             outside: cost of one unit of loss elsewhere.
             policy: [S] where to start; it becomes the cheapest policy.
             memory: from `remember`, for several calls that start from one another's policy.
-            tolerance: how far losses need not be known.
+            tolerance: by how much losses that are found by sweeps may still change.
         """
 
     def _expected(self, mdp: MDP, order: Ints, sweeps: int) -> Floats:
@@ -160,7 +160,7 @@ class Losses(ABC):
         return best
 
     def remember(self) -> Floats:
-        """[S + 1, 2] room for the losses of a policy per visit; the last row tells whether they are known."""
+        """[S + 1, 2] room for the losses inside F and as a whole; the last row tells whether they are known."""
         return np.zeros((len(self.policy) + 1, 2))
 
     def within(self, budget: float) -> "Losses":
@@ -337,9 +337,9 @@ def cheapest_swept(model, forced, inside, outside, policy, memory, tolerance):  
     """As `cheapest_dense`, with losses of a policy that are known up to a tolerance."""
     indptr, indices, data, delta, _, initial, order, contraction, shrink = model
     S, A = delta.shape
-    V = np.zeros(S)
+    V, best_values = np.zeros(S), np.zeros(S)
     rows, right = np.empty(S, dtype=np.int64), np.empty((S, 2))
-    bound = 0.0
+    bound = -np.inf
     for _ in range(MAX_ITERATIONS):
         for s in range(S):
             rows[s] = s * A + policy[s]
@@ -369,14 +369,17 @@ def cheapest_swept(model, forced, inside, outside, policy, memory, tolerance):  
             if choice != policy[s] and best < V[s] * (1 - 1e-6):
                 policy[s] = choice
                 better += 1
-        bound = max(bound, cost * (1 - 2 * S * EPSILON) - excess / contraction * (1 + 4 * EPSILON))
+        safe = cost * (1 - 2 * S * EPSILON) - excess / contraction * (1 + 4 * EPSILON)
+        if bound < safe < np.inf:
+            bound = safe
+            best_values[:] = V
         if better == 0 and settled:
             break
     loss, total = 0.0, 0.0
     for s in range(S):
         loss += initial[s] * memory[s, 0]
         total += initial[s] * memory[s, 1]
-    return bound, loss, total, V
+    return max(bound, 0.0), loss, total, best_values
 
 
 @njit(cache=True)

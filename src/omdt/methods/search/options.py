@@ -18,7 +18,7 @@ Otherwise policy iteration over options does, with a cached inverse for each box
 
 **Rounding.** A computed inverse N̂ of M = I − γ P_BB has a residual ρ = ‖I − M N̂‖ and differs from the true one by at
 most ‖N̂‖ ρ / (1 − ρ); products with it are off by n ε ‖N̂‖. Both, times ‖Q − V‖, and the rounding of Q itself, times
-‖N̂‖, are added to T V wherever it is used as a bound. In a sweep every state adds at most e = (n + 8) ε (|r| + |V| +
+‖N̂‖, are added to T V wherever it is used as a bound. In a sweep every state adds at most e = (n + 8) ε max(|r|, |V|,
 |W|) / (1 − γ) to the errors of its successors, which are discounted, so however many sweeps there are, all together add
 at most e / (1 − γ).
 """
@@ -36,6 +36,7 @@ from omdt.methods.search.evaluation import VISIT_SWEEPS, forward, look_ahead
 MAX_ITERATIONS = 30
 
 MAX_SWEEPS = 1000
+"""Every one of them gives a bound."""
 
 SETTLED = 1e-3
 """Sweeps end when one takes less than this part of the way to the target."""
@@ -77,6 +78,8 @@ class SweptOptions:
         contraction = 1 - mdp.discount * (1 + planning.row_excess(P))
         self.unit = (longest + 8) * EPSILON / contraction**2
         self.entries_of = np.diff(P.indptr[:: mdp.n_actions])
+        self.leave = 1 - mdp.discount * _staying(mdp)
+        self.largest_reward = float(np.abs(mdp.rewards).max())
 
     def price(self, active: Ints) -> float:
         """As in `OptionBound`."""
@@ -90,12 +93,13 @@ class SweptOptions:
         members = np.concatenate(boxes) if boxes else np.zeros(0, dtype=np.int64)
         first, place, successors = _linked(*self.model[:2], self.mdp.n_actions, starts, members)
         V, action = start.copy(), leaf_action.copy()
-        W = np.repeat(start, np.diff(first))[:, None].repeat(self.mdp.n_actions, axis=1)
+        W = np.full((len(members), self.mdp.n_actions), np.inf)
+        largest = max(self.largest_reward, _largest(start))
         bound = before = np.inf
         for _ in range(MAX_SWEEPS):
-            _sweep_options(*self.model, self.order, leaf_action, first, place, successors, V, W, action)
-            magnitude = max(np.abs(it).max(initial=0.0) for it in (self.mdp.rewards, start, V, W))
-            vector = np.minimum(V + self.unit * float(magnitude), start)
+            _sweep_options(*self.model, self.leave, self.order, leaf_action, first, place, successors, V, W, action)
+            magnitude = max(largest, _largest(V), _largest(W))
+            vector = np.minimum(V + self.unit * magnitude, start)
             before, bound = bound, _scalar_product(self.mdp.initial, vector)
             if self.acyclic or bound <= target or before - bound <= SETTLED * (bound - target):
                 break
@@ -227,6 +231,21 @@ class Inverses:
         return inverse, norm, 2 * (residual + n * EPSILON * norm)
 
 
+def _staying(mdp: MDP) -> Floats:
+    """[S, A] the probability to stay in a state."""
+    P = mdp.transitions
+    rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+    stays = P.indices == rows // mdp.n_actions
+    staying = np.zeros(P.shape[0])
+    np.add.at(staying, rows[stays], P.data[stays])
+    return staying.reshape(mdp.rewards.shape)
+
+
+def _largest(values: Floats) -> float:
+    """The largest absolute value."""
+    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+
+
 def _solved(system: Floats, right: Floats) -> Floats:
     return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
 
@@ -345,25 +364,22 @@ def _linked(indptr, indices, n_actions, starts, members):  # type: ignore[no-unt
 
 @njit(cache=True)
 def _sweep_options(  # type: ignore[no-untyped-def]
-    indptr, indices, data, rewards, discount, order, leaf_action, first, place, successors, V, W, action
+    indptr, indices, data, rewards, discount, leave, order, leaf_action, first, place, successors, V, W, action
 ):
-    """Lower V [S] and W [pairs, A], both above the truth, to what their successors allow."""
+    """Lower V [S] and W [pairs, A], both above the truth, to what their successors allow.
+
+    Where W is not known yet, it is infinite, and V counts instead.
+    """
     A = rewards.shape[1]
-    stay = np.zeros(A)
     for s in order:
         start = indptr[s * A]
-        for a in range(A):
-            stay[a] = 1.0
-            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
-                if indices[k] == s:
-                    stay[a] -= discount * data[k]
         if leaf_action[s] >= 0:
             a = leaf_action[s]
             ahead = rewards[s, a]
             for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
                 if indices[k] != s:
                     ahead += discount * data[k] * V[indices[k]]
-            V[s] = min(V[s], ahead / stay[a])
+            V[s] = min(V[s], ahead / leave[s, a])
             continue
         best = -np.inf
         for i in range(first[s], first[s + 1]):
@@ -374,8 +390,8 @@ def _sweep_options(  # type: ignore[no-untyped-def]
                     if pair < 0:
                         ahead += discount * data[k] * V[-1 - pair]
                     elif pair != i:
-                        ahead += discount * data[k] * W[pair, a]
-                W[i, a] = min(W[i, a], ahead / stay[a])
+                        ahead += discount * data[k] * min(W[pair, a], V[indices[k]])
+                W[i, a] = min(W[i, a], ahead / leave[s, a])
                 if W[i, a] > best:
                     best = W[i, a]
                     action[s] = a
