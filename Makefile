@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-search bench-milp bench-viper bench-certificates reproduce docs clean
+.PHONY: help install demo test lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-search bench-solvers bench-milp bench-viper bench-certificates reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench-formats print time and memory of reading large models"
 	@echo "make bench-growth  time and memory of the search as lakes and networks grow (up to 20 minutes)"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
+	@echo "make bench-solvers compare the inner solvers of the search by the shape of the problem (half a minute)"
 	@echo "make bench-milp    compare forms and solvers of the mixed-integer program (about an hour)"
 	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
 	@echo "make bench-certificates  time and size of certificates, and the time to check them (up to an hour)"
@@ -75,6 +76,9 @@ bench-growth: install
 
 bench-search: install
 	$(BIN)/python benchmarks/search.py
+
+bench-solvers: install
+	$(BIN)/python benchmarks/solvers.py
 
 bench-milp: install
 	$(BIN)/python benchmarks/milp.py

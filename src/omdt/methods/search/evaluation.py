@@ -70,9 +70,14 @@ def topological_order(mdp: MDP) -> Ints | None:
 
 
 def sweep_order(mdp: MDP, optimal: planning.Certified[Floats]) -> Ints | None:
-    """[S] states by how soon the optimal policy comes to an end from there; None where sweeps are not worth while."""
+    """[S] states in a good order to sweep them; None where sweeps are not worth while."""
     if mdp.n_states < SWEPT_STATES or mdp.transitions.nnz > SWEPT_SUCCESSORS * mdp.rewards.size:
         return None
+    return order_by_steps(mdp, optimal)
+
+
+def order_by_steps(mdp: MDP, optimal: planning.Certified[Floats]) -> Ints:
+    """[S] states by how soon the optimal policy comes to an end from there."""
     chain, _ = planning.markov_chain(mdp, planning.greedy(planning.q_values(mdp, optimal)))
     system = sparse.eye_array(mdp.n_states, format="csc") - mdp.discount * chain.tocsc()
     steps = spsolve(system, np.where(mdp.terminal, 0.0, 1.0))
