@@ -1,8 +1,8 @@
 """The inner solvers of the search side by side: systems of equations, sweeps over the states, one pass.
 
-Run with `make bench-solvers`. Every solver that can answer is asked for the same bounds: what a leaf loses in a region of
-one to three answers (`losses`), and what options are worth after a first question (`options`). Columns are milliseconds
-of CPU a call; the ratio tells how many times faster sweeps are than systems.
+Run with `make bench-solvers`. Every solver that can answer is asked for the same bounds: what a leaf loses in a region
+of one to three answers (`losses`), and what options are worth after a first question (`options`). Columns are
+milliseconds of CPU a call; the ratio tells how many times faster sweeps are than systems.
 """
 
 import os
