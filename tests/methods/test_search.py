@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
 from multiprocessing import get_context
@@ -63,12 +63,13 @@ def test_search_agrees_with_brute_force(block: int) -> None:
 def test_any_executor_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever explores and however often a worker is lost, tree, value and bound are those of one process."""
     monkeypatch.setattr(frontier, "NODES_A_CASE", 4)
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes, ThreadPoolExecutor(4) as threads:
         for seed in range(60):
             rng = np.random.default_rng(20_000 + seed)
             task = Task.random(rng)
             alone = same_in_any_run(task.solve(seed=seed))
             assert same_in_any_run(task.solve(seed=seed, executor=processes)) == alone
+            assert same_in_any_run(task.solve(seed=seed, executor=threads)) == alone
             assert same_in_any_run(task.solve(seed=seed, executor=Unreliable(rng))) == alone
 
 
@@ -103,15 +104,63 @@ def test_threads_find_the_same(name: str, depth: int, monkeypatch: pytest.Monkey
     assert same_in_any_run(together) == same_in_any_run(alone)
 
 
-def test_rounds_that_are_cut_off_come_to_the_same_end(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("nodes", [1, 128])
+def test_rounds_that_are_cut_off_come_to_the_same_end(nodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frontier, "NODES_A_CASE", nodes)
     mdp = omdt.make("frozenlake_8x8")
-    whole = omdt.solve(mdp, max_depth=3)
+    whole = omdt.solve(mdp, max_depth=2)
     monkeypatch.setattr(frontier, "SLICE", 0.01)
     monkeypatch.setattr(frontier, "PATIENCE", 0.0)
-    cut = omdt.solve(mdp, max_depth=3)
+    cut = omdt.solve(mdp, max_depth=2)
     assert whole.proven
     assert cut.proven
     assert (cut.tree, cut.value, cut.bound) == (whole.tree, whole.value, whole.bound)
+
+
+def test_a_node_that_runs_out_of_time_is_late_even_if_it_is_the_last() -> None:
+    search = _frontier("frozenlake_4x4")
+    incumbent = search._incumbent(search.main, search.target())
+    exploration = exact.Exploration(
+        search.explorer, search.explorer._basis(incumbent, search.watch), incumbent, Watch(1000)
+    )
+
+    def run_out(bound: float, partial: exact.Partial) -> None:
+        raise tables.OutOfTimeError
+
+    exploration._bound = run_out  # type: ignore[method-assign]
+    findings = exploration.run(search.root, 1)
+    assert findings.late
+    assert findings.open == [search.root]
+
+
+def test_budget_grows_with_the_target_of_a_wide_gap() -> None:
+    """A gap of more than a negative value lowers the target when the value rises."""
+    search = _frontier("frozenlake_4x4", gap=2.0)
+    for value in (-10.0, -9.0, -8.95):
+        search.local.value = value
+        incumbent = search._incumbent(search.main, search.target())
+        assert incumbent.budget >= search.explorer.losses.optimum - search.target()
+
+
+def test_raised_targets_leave_the_tables_of_the_proof_where_they_are() -> None:
+    search = _frontier("frozenlake_4x4")
+    incumbent = search._incumbent(search.main, search.target())
+    search.explorer.explore(search.root, incumbent, 1, search.watch)
+    proof = search.explorer.bases[False]
+    for part in (0.9, 0.5):
+        raised = replace(incumbent, budget=part * incumbent.budget, raised=True)
+        search.explorer.explore(search.root, raised, 1, search.watch)
+    search.explorer.explore(search.root, incumbent, 1, search.watch)
+    assert search.explorer.bases[False] is proof
+    assert len(search.explorer.bases) == 2
+
+
+def _frontier(name: str, gap: float = 1e-4) -> frontier.Frontier:
+    mdp = omdt.make(name)
+    limits, watch = Limits(max_depth=2, gap=gap), Watch()
+    local = LocalSearch(mdp, Splits.of(mdp), limits, watch)
+    local.start()
+    return frontier.Frontier(mdp, limits, watch, local)
 
 
 def test_what_workers_remember_is_not_taken_for_a_leak() -> None:
