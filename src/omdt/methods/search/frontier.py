@@ -37,7 +37,7 @@ from omdt.solution import Limits, Watch
 CASES_A_ROUND = 8
 NODES_A_CASE = 128
 
-LEVELS = (0.98, 0.9, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
+LEVELS = (0.98, 0.8, 0.6, 0.45, 0.32, 0.22, 0.15, 0.1)
 """Raised targets, as parts of the way from the incumbent to the unrestricted optimum."""
 
 PATIENCE = 10.0
@@ -47,7 +47,7 @@ SLICE = 10.0
 """Seconds after which a round is cut off for others to have their turn."""
 
 SHARE = 3.0
-"""So many seconds go into the proof for every one that goes into raised targets, once these have told something."""
+"""So many seconds go into the proof for every one that goes into raised targets, unless these tell more than it does."""
 
 NODES_RAISED = 16
 """Nodes of a case in a round with a raised target."""
@@ -335,7 +335,7 @@ class Frontier:
         while self._levels and self._raised_target() >= self.bound:
             del self._levels[0]
             self.raised = None
-        share = SHARE if self.bound < self.unrestricted else 1.0
+        share = SHARE if self.main.bound < self.proven else 1.0
         seconds = self.watch.elapsed - self._start - self._seconds_raised
         return self._raises and seconds > max(PATIENCE, share * self._seconds_raised)
 
