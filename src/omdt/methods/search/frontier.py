@@ -47,7 +47,7 @@ SLICE = 10.0
 """Seconds after which a round is cut off for others to have their turn."""
 
 SHARE = 3.0
-"""So many seconds go into the proof for every one that goes into raised targets, unless these tell more than it does."""
+"""So many seconds go into the proof for every one that goes into raised targets, unless these tell more than it."""
 
 NODES_RAISED = 16
 """Nodes of a case in a round with a raised target."""
