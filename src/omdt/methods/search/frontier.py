@@ -37,7 +37,7 @@ from omdt.solution import Limits, Watch
 CASES_A_ROUND = 8
 NODES_A_CASE = 128
 
-LEVELS = (0.98, 0.8, 0.6, 0.45, 0.32, 0.22, 0.15, 0.1)
+LEVELS = (0.98, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
 """Raised targets, as parts of the way from the incumbent to the unrestricted optimum."""
 
 PATIENCE = 10.0
