@@ -27,7 +27,6 @@ from omdt.mdp import EPSILON, MDP, Floats, Ints
 DENSE_STATES = 1200
 DENSE_ENTRIES = 50_000_000
 
-
 SWEPT_STATES = 600
 SWEPT_SUCCESSORS = 10
 """From so many states with no more successors on average, sweeps are faster than inverses."""

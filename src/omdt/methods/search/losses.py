@@ -23,7 +23,7 @@ on trust: with e = max_s V(s) − min_a [c(s, a) + γ P(s, a)·V], at least 0, t
 p0·V − e / (1 − γ), whatever V is.
 """
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -53,7 +53,7 @@ SPARSE = 0.1
 """Below this density a sparse product of matrices is faster than a dense one."""
 
 
-class Losses(ABC):
+class Losses:
     """Bounds losses from below.
 
     Attributes:
@@ -61,10 +61,13 @@ class Losses(ABC):
         optimum: p0·U, rounded up.
         delta: [S, A] δ, rounded down; infinite where an action is not allowed.
         expected: [S, A] δ weighted with the visits of the optimal policy.
+        kernel: finds the cheapest policy; all take the same arguments, and each what it needs of them.
+        arrays: the first of these.
         witness: λ and the values of the cheapest policy from which the last answer of `inside` follows, or None.
     """
 
     expected: Floats
+    kernel: Callable[..., Any]
     arrays: tuple[Any, ...]
     witness: tuple[float, Floats] | None = None
 
@@ -87,7 +90,6 @@ class Losses(ABC):
         self.delta[np.arange(mdp.n_states), self.policy] = 0.0
         self.model = (P.indptr, P.indices, mdp.discount * P.data, self.delta, self.policy, mdp.initial)
 
-    @abstractmethod
     def cheapest(
         self,
         forced: Ints,
@@ -107,6 +109,11 @@ class Losses(ABC):
             memory: from `remember`, for several calls that start from one another's policy.
             tolerance: by how much losses that are found by sweeps may still change.
         """
+        memory = self.remember() if memory is None else memory
+        found: tuple[float, float, float, Floats] = self.kernel(
+            self.arrays, forced, inside, outside, policy, memory, tolerance
+        )
+        return found
 
     def _expected(self, mdp: MDP, order: Ints, sweeps: int) -> Floats:
         """δ weighted with visits, which are counted by so many sweeps against the order."""
@@ -184,6 +191,7 @@ class DenseLosses(Losses):
 
     def __init__(self, mdp: MDP, U: Floats, allowed: Bools) -> None:
         super().__init__(mdp, U, allowed)
+        self.kernel = cheapest_dense
         P = mdp.discount * mdp.transitions
         rows = np.arange(mdp.n_states) * mdp.n_actions + self.policy
         inverse = np.linalg.inv(np.eye(mdp.n_states) - P[rows].toarray())
@@ -193,46 +201,15 @@ class DenseLosses(Losses):
         product = (P if P.nnz < SPARSE * P.shape[0] * P.shape[1] else P.toarray()) @ inverse
         self.arrays = (*self.model, inverse, columns, product, visits, mdp.discount, self.contraction, self.shrink)
 
-    def cheapest(
-        self,
-        forced: Ints,
-        inside: float,
-        outside: float,
-        policy: Ints,
-        memory: Floats | None = None,
-        tolerance: float = 0.0,
-    ) -> tuple[float, float, float, Floats]:
-        """As in `Losses`."""
-        memory = self.remember() if memory is None else memory
-        answer: tuple[float, float, float, Floats] = cheapest_dense(
-            self.arrays, forced, inside, outside, policy, memory
-        )
-        return answer
-
 
 class SweptLosses(Losses):
     """Policy iteration with Gauss–Seidel sweeps in the given order of states."""
 
     def __init__(self, mdp: MDP, U: Floats, allowed: Bools, order: Ints) -> None:
         super().__init__(mdp, U, allowed)
+        self.kernel = cheapest_swept
         self.expected = self._expected(mdp, order, VISIT_SWEEPS)
         self.arrays = (*self.model, order, self.contraction, self.shrink)
-
-    def cheapest(
-        self,
-        forced: Ints,
-        inside: float,
-        outside: float,
-        policy: Ints,
-        memory: Floats | None = None,
-        tolerance: float = 0.0,
-    ) -> tuple[float, float, float, Floats]:
-        """As in `Losses`."""
-        memory = self.remember() if memory is None else memory
-        found: tuple[float, float, float, Floats] = cheapest_swept(
-            self.arrays, forced, inside, outside, policy, memory, tolerance
-        )
-        return found
 
 
 class AcyclicLosses(Losses):
@@ -240,26 +217,14 @@ class AcyclicLosses(Losses):
 
     def __init__(self, mdp: MDP, U: Floats, allowed: Bools, order: Ints) -> None:
         super().__init__(mdp, U, allowed)
+        self.kernel = cheapest_acyclic
         self.expected = self._expected(mdp, order, 1)
         # A value is rounded at every one of the steps it is made of.
         self.arrays = (*self.model, order, self.shrink**mdp.n_states)
 
-    def cheapest(
-        self,
-        forced: Ints,
-        inside: float,
-        outside: float,
-        policy: Ints,
-        memory: Floats | None = None,
-        tolerance: float = 0.0,
-    ) -> tuple[float, float, float, Floats]:
-        """As in `Losses`; nothing needs to be remembered."""
-        found: tuple[float, float, float, Floats] = cheapest_acyclic(self.arrays, forced, inside, outside)
-        return found
-
 
 @njit(cache=True)
-def cheapest_dense(model, forced, inside, outside, policy, memory):  # type: ignore[no-untyped-def]
+def cheapest_dense(model, forced, inside, outside, policy, memory, tolerance):  # type: ignore[no-untyped-def]
     """A lower bound on the cost of the cheapest policy, with its loss inside F and as a whole; `policy` becomes it.
 
     The losses of a policy do not depend on what they cost, so for another price only what is remembered is added up.
@@ -383,7 +348,7 @@ def cheapest_swept(model, forced, inside, outside, policy, memory, tolerance):  
 
 
 @njit(cache=True)
-def cheapest_acyclic(model, forced, inside, outside):  # type: ignore[no-untyped-def]
+def cheapest_acyclic(model, forced, inside, outside, policy, memory, tolerance):  # type: ignore[no-untyped-def]
     """A lower bound on the cost of the cheapest policy, with its loss inside F and as a whole."""
     indptr, indices, data, delta, base, initial, order, shrink = model
     S, A = delta.shape
