@@ -171,6 +171,52 @@ def forward(indptr, indices, data, rewards, discount, order, policy, initial, sw
 
 
 @njit(cache=True)
+def followed(indptr, indices, data, discount, order, initial, delta, budget, actions):  # type: ignore[no-untyped-def]
+    """Where policies go that take the given actions and lose no more than a budget; in topological order.
+
+    Who visits a state at all does so at least as often as the least likely way there has it, and not all actions can be
+    afforded as often as that. Where a state is visited for sure and has one action left, `actions` is completed by it.
+
+    Args:
+        delta: [S, A] the losses of actions, as in `losses`.
+        actions: [S] −1 where none is given.
+
+    Returns:
+        [S] how often, discounted, a state is the first one without an action, and whether states are visited at all.
+    """
+    S, A = delta.shape
+    least, entered = np.full(S, np.inf), initial.copy()
+    least[initial > 0.0] = initial[initial > 0.0]
+    for s in order:
+        if least[s] == np.inf:
+            continue
+        if actions[s] < 0 and entered[s] > 0.0:
+            left = 0
+            for a in range(A):
+                if entered[s] * delta[s, a] * (1 - 1e-9) <= budget:
+                    left += 1
+                    last = a
+            if left == 1:
+                actions[s] = last
+        for a in range(A):
+            if least[s] * delta[s, a] * (1 - 1e-9) > budget or (actions[s] >= 0 and a != actions[s]):
+                continue
+            stay = 0.0
+            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                if indices[k] == s:
+                    stay += data[k]
+            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                t = indices[k]
+                if t != s and data[k] > 0.0:
+                    least[t] = min(least[t], discount * data[k] * least[s])
+                    if actions[s] >= 0:
+                        entered[t] += discount * data[k] * entered[s] / (1 - discount * stay)
+        if actions[s] >= 0:
+            entered[s] = 0.0
+    return entered, least < np.inf
+
+
+@njit(cache=True)
 def sweep(indptr, indices, data, order, rows, right, values, tolerance, sweeps):  # type: ignore[no-untyped-def]
     """Bring `values` [S, 2] closer to the solution of V = right + γ P V by Gauss–Seidel; whether they have settled.
 

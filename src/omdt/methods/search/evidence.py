@@ -571,7 +571,7 @@ class Recording(Exploration):
     def _branch(self, bound: float, partial: Partial) -> None:
         actions, opens, _ = self._walk(partial.tree)
         chosen = next(o for o in opens if o.path == partial.choice)
-        alike = self._symmetries_of(actions, opens)
+        alike = self._symmetries_of(partial, actions, opens)
         self.proof.branch(partial.tree, chosen.path, self._superfluous(chosen, alike))
         super()._branch(bound, partial)
 

@@ -15,15 +15,15 @@ of nodes, all with the same incumbent. So the outcome does not depend on who exp
 
 import heapq
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from omdt import planning
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.methods.search.boxes import Region, Regions, decisive
-from omdt.methods.search.evaluation import DENSE_STATES, look_ahead, sweep_order, topological_order
-from omdt.methods.search.local import Nested, Size, count_leaves, replaced, sibling_action, side_sums
+from omdt.methods.search.evaluation import DENSE_STATES, followed, look_ahead, sweep_order, topological_order
+from omdt.methods.search.local import Nested, Size, count_leaves, leaf_actions, replaced, sibling_action, side_sums
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, SweptLosses
 from omdt.methods.search.options import DenseOptions, OptionBound, SweptOptions
 from omdt.methods.search.symmetry import Symmetries
@@ -52,11 +52,24 @@ NODES_A_BASIS = 500
 CHEAP_STATES = 150
 """Up to here a basis of its own pays for a single question, beyond only where more may follow."""
 
+MAX_PINS = 20
+"""Of one partial tree."""
+
+MAX_PINNED = 8
+"""Of so many sets of pins tables are kept."""
+
+SURVIVORS = 0.5
+"""A state is pinned when no more than this part of its actions may be within the budget."""
+
 MIN_ENTRIES = 100
 """A table may have so many, however little memory there is."""
 
 BYTES_A_REGION = 1000
 """Roughly what an entry of a table takes, with its region and its leaves."""
+
+
+Pins = tuple[tuple[int, int], ...]
+"""States with the actions they are to have, whatever leaves they will belong to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +82,7 @@ class Partial:
         choice: the way to the open place to branch on; None until the tree is bounded by itself.
         blind: of how many ancestors in a row losses could tell something and options could not.
         by_options: whether the option bound is part of its bound.
+        pins: what is decided about single states.
     """
 
     tree: Nested
@@ -76,6 +90,7 @@ class Partial:
     choice: tuple[bool, ...] | None = None
     blind: int = 0
     by_options: bool = False
+    pins: Pins = ()
 
 
 Case = tuple[float, Partial]
@@ -134,14 +149,20 @@ class Basis:
     """What losses are counted from.
 
     Attributes:
-        actions: [S] the actions of the leaves that belong to it, −1 elsewhere.
+        actions: [S] the actions of the leaves and single states that belong to it, −1 elsewhere.
         losses: relative to the best policy that plays them.
         tables: what regions lose at least.
+        has_leaves: whether leaves belong to it.
+        entered: [S] where states were pinned, how often, discounted, a state is the first one without an action.
+        seen: [S] then also, which states are visited by policies within the budget.
     """
 
     actions: Ints
     losses: Losses
     tables: Tables
+    has_leaves: bool = False
+    entered: Floats | None = None
+    seen: Bools | None = None
 
 
 def can_search(mdp: MDP) -> bool:
@@ -172,11 +193,17 @@ class Explorer:
         )
         self.losses = self._losses(self.optimal, np.ones(mdp.rewards.shape, dtype=np.bool_))
         self.bases: dict[bool, Basis] = {}
+        self.pinned: dict[Pins, Basis] = {}
         self._returns: dict[bytes, Certified[float]] = {}
 
     def explore(self, case: Case, incumbent: Incumbent, nodes: int, watch: Watch) -> Findings:
         """Look at up to so many nodes below a partial tree, best first."""
         basis = self._basis(incumbent, watch)
+        if case[1].pins:
+            pinned = self._pinned(case[1].pins, basis, watch)
+            if pinned is None:
+                return Findings([], incumbent.target, None, -np.inf, 1)
+            basis = pinned
         return Exploration(self, basis, incumbent, watch).run(case, nodes)
 
     def _basis(self, incumbent: Incumbent, watch: Watch) -> Basis:
@@ -189,21 +216,66 @@ class Explorer:
         basis.tables.watch = watch
         return basis
 
-    def basis_of(self, actions: Ints, general: Losses, target: float, watch: Watch) -> Basis | None:
-        """The basis of fixed leaves, given the losses relative to no leaves.
+    def _pinned(self, pins: Pins, general: Basis, watch: Watch) -> Basis | None:
+        """The basis of pinned states, of which the last few are kept; None when no tree with these is of interest.
+
+        Only what policies within the budget visit belongs to its regions: other states are told apart by nothing.
+        """
+        target = general.losses.optimum - general.tables.budget
+        basis = self.pinned.pop(pins, None)
+        if basis is None or basis.tables.budget != budget_of(basis.losses.optimum, target):
+            actions = self.nothing.copy()
+            actions[[state for state, _ in pins]] = [action for _, action in pins]
+            losses = self.losses_around(actions, general.losses)
+            budget = budget_of(losses.optimum, target)
+            if budget <= 0:
+                return None
+            P = self.mdp.transitions
+            model = (P.indptr, P.indices, P.data, self.mdp.discount, self.order[::-1], self.mdp.initial)
+            entered, seen = followed(*model, losses.delta, budget, actions)
+            losses = self.losses_around(actions, general.losses)
+            regions = Regions(self.regions.sides, np.flatnonzero(seen & (self.nothing < 0)))
+            tables = self.tables(losses.among(seen), budget, watch, regions, MAX_PINNED)
+            tables.certain = (1 - 1e-9) * entered[:, None] * np.minimum(losses.delta, 1e300)
+            basis = Basis(actions, losses, tables, entered=entered, seen=seen)
+        self.pinned[pins] = basis
+        if len(self.pinned) > MAX_PINNED:
+            del self.pinned[next(iter(self.pinned))]
+        basis.tables.watch = watch
+        return basis
+
+    def basis_of(self, actions: Ints, general: Basis, target: float, watch: Watch) -> Basis | None:
+        """The basis of fixed leaves, given the one without leaves.
 
         None when no tree with these leaves returns more than the target.
         """
-        losses = self.losses_around(actions, general)
+        losses = self.losses_around(actions, general.losses)
         budget = budget_of(losses.optimum, target)
-        return None if budget <= 0 else Basis(actions, losses, self.tables(losses, budget, watch))
+        if budget <= 0:
+            return None
+        counted = losses if general.seen is None else losses.among(general.seen)
+        tables = self.tables(counted, budget, watch, general.tables.regions)
+        return Basis(actions, losses, tables, has_leaves=True, seen=general.seen)
 
     def losses_around(self, actions: Ints, general: Losses) -> Losses:
         """Losses relative to the best policy with fixed leaves, given those relative to no leaves."""
         policy = np.where(actions >= 0, actions, general.policy)
         cost = general.cheapest(actions, 1.0, 1.0, policy)[3]
         fixed = actions[:, None] == np.arange(self.mdp.n_actions)
-        return self._losses(self.optimal - cost, np.where(actions[:, None] >= 0, fixed, np.isfinite(general.delta)))
+        return self._losses(general.values - cost, np.where(actions[:, None] >= 0, fixed, np.isfinite(general.delta)))
+
+    def completed(self, tree: Nested) -> tuple[Nested, Ints]:
+        """A tree with any actions in place of what is open, and what it does in every state."""
+        policy = np.maximum(self.nothing, 0)
+
+        def complete(node: Nested, region: Region) -> Nested:
+            if isinstance(node, tuple):
+                left, right = self.regions.split(region, node[0])
+                return (node[0], complete(node[1], left), complete(node[2], right))
+            policy[region.states] = node or 0
+            return node or 0
+
+        return complete(tree, self.regions.everything), policy
 
     def value(self, policy: Ints) -> Certified[float]:
         """The return of a policy, which many trees may have in common."""
@@ -220,10 +292,12 @@ class Explorer:
         kind = AcyclicLosses if self.acyclic else SweptLosses
         return kind(self.mdp, values, allowed, self.order)
 
-    def tables(self, losses: Losses, budget: float, watch: Watch) -> Tables:
-        """Empty tables."""
-        max_entries = max(MIN_ENTRIES, self.max_bytes // 8 // (BYTES_A_REGION + self.mdp.n_states // 4))
-        return Tables(losses, self.regions, budget, max_entries=max_entries, watch=watch)
+    def tables(
+        self, losses: Losses, budget: float, watch: Watch, regions: Regions | None = None, shares: int = 1
+    ) -> Tables:
+        """Empty tables, which share their memory with others."""
+        max_entries = self.max_bytes // 8 // shares // (BYTES_A_REGION + self.mdp.n_states // 4)
+        return Tables(losses, regions or self.regions, budget, max_entries=max(MIN_ENTRIES, max_entries), watch=watch)
 
 
 def budget_of(optimum: float, target: float) -> float:
@@ -236,10 +310,12 @@ class Exploration:
 
     def __init__(self, explorer: Explorer, basis: Basis, incumbent: Incumbent, watch: Watch) -> None:
         self.explorer, self.basis, self.watch = explorer, basis, watch
-        self.mdp, self.regions, self.size, self.tables = explorer.mdp, explorer.regions, explorer.size, basis.tables
+        self.mdp, self.size, self.tables, self.regions = explorer.mdp, explorer.size, basis.tables, basis.tables.regions
         self.target, self.value = incumbent.target, incumbent.value
+        self.pins = incumbent.raised and explorer.acyclic and not basis.has_leaves
         self.best, self.completed, self.late = None, False, False
         self.closed, self.nodes = -np.inf, 0
+        self.pinned: list[Case] = []
         self.counter = itertools.count()
         self.heap: list[tuple[float, int, Partial]] = []
 
@@ -259,7 +335,7 @@ class Exploration:
                 self.late = True
         remaining = [(-negated, partial) for negated, _, partial in sorted(self.heap, key=lambda it: it[:2])]
         self.late |= bool(remaining) and self.nodes < nodes
-        return Findings(remaining, self.closed, self.best, self.value, self.nodes, self.late)
+        return Findings(remaining + self.pinned, self.closed, self.best, self.value, self.nodes, self.late)
 
     def _push(self, bound: float, partial: Partial) -> None:
         if bound <= self.target:
@@ -268,8 +344,8 @@ class Exploration:
             heapq.heappush(self.heap, (-bound, next(self.counter), partial))
 
     def _walk(self, tree: Nested) -> tuple[Ints, list[Open], int]:
-        """[S] the actions of fixed leaves, −1 in open regions; the open regions; how many leaves may be added."""
-        actions = self.explorer.nothing.copy()
+        """[S] the actions that are decided, −1 elsewhere; the open regions; how many leaves may be added."""
+        actions = self.basis.actions.copy()
         opens: list[Open] = []
         leaves = 0
         stack: list[tuple[Nested, tuple[bool, ...], Region]] = [(tree, (), self.regions.everything)]
@@ -280,9 +356,9 @@ class Exploration:
                 stack += [(node[2], (*path, True), right), (node[1], (*path, False), left)]
                 continue
             leaves += 1
-            if node is None:
+            if node is None and len(region.states):
                 opens.append(Open(path, region, self.size.depth - len(path)))
-            else:
+            elif node is not None:
                 actions[region.states] = node
         return actions, opens, self.size.leaves - leaves
 
@@ -296,11 +372,15 @@ class Exploration:
         self.completed = True
 
     def _meet(self, tree: Nested, policy: Ints) -> float:
-        """Evaluate a complete tree; an upper bound on its return."""
+        """Evaluate a complete tree; an upper bound on its return, or the target if that is higher."""
+        if self.basis.seen is not None:
+            # Nothing was decided where policies within the budget do not go: whatever is done there, a tree either
+            # returns the same or does not reach the target.
+            tree, policy = self.explorer.completed(tree)
         value = self.explorer.value(policy)
         if value.value > self.value:
             self.value, self.best = value.value, tree
-        return value.upper
+        return value.upper if self.basis.seen is None else max(value.upper, self.target)
 
     def _bound(self, of_parent: float, partial: Partial) -> None:
         """Bound a partial tree by itself and put it back, unless it is not worth it.
@@ -308,12 +388,19 @@ class Exploration:
         As long as no leaf is fixed, options are cheap and tables are not; later it is the other way round.
         """
         actions, opens, spare = self._walk(partial.tree)
+        if not opens:
+            self._complete(of_parent, partial.tree, actions)
+            return
+        if self.pins and partial.tree is None:
+            self._pin_or_branch(of_parent, partial)
+            return
         if self._prefers_options(partial, actions, opens):
             bound, vector, choice = self._option_bound(partial, actions, opens, spare)
             blind = 0 if self._helps(of_parent, bound) else 1
             # The root is branched at once: what its tables would tell, those of its children tell sooner.
             place = () if partial.tree is None else None
-            self._push(min(bound, of_parent), Partial(partial.tree, vector, place, blind, by_options=True))
+            bounded = replace(partial, vector=vector, choice=place, blind=blind, by_options=True)
+            self._push(min(bound, of_parent), bounded)
             return
         by_losses = self._loss_bound(actions, opens, spare)
         bound = min(of_parent, by_losses)
@@ -321,6 +408,8 @@ class Exploration:
             self._try_completion(partial.tree, opens, spare)
         if bound > self.target and self._deserves_basis(actions, opens, spare):
             self._explore_around(bound, partial, actions)
+            return
+        if bound > self.target and partial.pins and self._pin(bound, partial):
             return
         vector, blind, choice = partial.vector, partial.blind, None
         if bound > self.target and blind < BLIND:
@@ -335,11 +424,47 @@ class Exploration:
             return
         if choice is None:
             choice = self._costliest(opens, spare)
-        self._push(bound, Partial(partial.tree, vector, choice, blind, by_options=True))
+        self._push(bound, replace(partial, vector=vector, choice=choice, blind=blind, by_options=True))
+
+    def _pin_or_branch(self, bound: float, partial: Partial) -> None:
+        """Pin the state where all begins, if there is one; with it a first question is asked."""
+        starts = np.flatnonzero(self.mdp.initial)
+        if partial.pins or len(starts) > 1 or self.explorer.nothing[starts[0]] >= 0:
+            self._push(bound, replace(partial, choice=()))
+        else:
+            self._pin_at(int(starts[0]), np.isfinite(self.basis.losses.delta[starts[0]]), bound, partial)
+
+    def _pin(self, bound: float, partial: Partial) -> bool:
+        """Pin one more state that is entered for sure and has few actions within the budget, if there is one."""
+        entered = self.basis.entered
+        if not self.pins or entered is None or len(partial.pins) >= MAX_PINS:
+            return False
+        within = entered[:, None] * np.minimum(self.basis.losses.delta, 1e300) < self.tables.budget
+        survivors = np.where(entered > 0, within.sum(axis=1), self.mdp.n_actions + 1)
+        state = int(np.lexsort((-entered, survivors))[0])
+        if survivors[state] > SURVIVORS * self.mdp.n_actions:
+            return False
+        self._pin_at(state, within[state], bound, partial)
+        return True
+
+    def _pin_at(self, state: int, within: Bools, bound: float, partial: Partial) -> None:
+        """Replace a partial tree by those in which a state has one of the actions within the budget."""
+        actions, opens, _ = self._walk(partial.tree)
+        alike = self._symmetries_of(partial, actions, opens)
+        alike = alike[self.explorer.symmetries.states[alike, state] == state]
+        for action in range(self.mdp.n_actions):
+            if np.any(self.explorer.symmetries.actions[alike, action] < action):
+                continue
+            if within[action]:
+                # Options know nothing of pins.
+                pinned = replace(partial, blind=BLIND, pins=(*partial.pins, (state, action)))
+                self.pinned.append((bound, pinned))
+            else:
+                self.closed = max(self.closed, self.target)
 
     def _prefers_options(self, partial: Partial, actions: Ints, opens: list[Open]) -> bool:
         """Whether a partial tree is bounded by options alone, for now."""
-        if partial.by_options or partial.blind > 0 or np.any(actions != self.explorer.nothing):
+        if partial.by_options or partial.blind > 0 or np.any(actions != self.basis.actions):
             return False
         return partial.tree is None or max(o.depth for o in opens) > 1
 
@@ -382,7 +507,7 @@ class Exploration:
             if loss >= budget:
                 return self.target
         if np.any(actions != self.basis.actions):
-            loss += self.basis.losses.inside(actions, budget, budget - loss)
+            loss += self.tables.losses.inside(actions, budget, budget - loss)
             if loss >= budget:
                 return self.target
         optimum = self.basis.losses.optimum
@@ -390,17 +515,13 @@ class Exploration:
 
     def _deserves_basis(self, actions: Ints, opens: list[Open], spare: int) -> bool:
         """Whether a single region is open, more may grow there than pays without, and the leaves are new."""
-        if (
-            len(opens) > 1
-            or self.basis.actions is not self.explorer.nothing
-            or np.array_equal(actions, self.basis.actions)
-        ):
+        if len(opens) > 1 or self.basis.has_leaves or np.array_equal(actions, self.basis.actions):
             return False
         return min(opens[0].depth, spare) > (0 if self.mdp.n_states <= CHEAP_STATES else 1)
 
     def _explore_around(self, bound: float, partial: Partial, actions: Ints) -> None:
         """Explore a partial tree with its own leaves as basis."""
-        basis = self.explorer.basis_of(actions, self.basis.losses, self.target, self.watch)
+        basis = self.explorer.basis_of(actions, self.basis, self.target, self.watch)
         if basis is None:
             self.closed = max(self.closed, self.target)
             return
@@ -429,13 +550,13 @@ class Exploration:
         chosen = next(o for o in opens if o.path == partial.choice)
         # Two sibling leaves that act alike are one leaf, which was looked at before they were split.
         useless = sibling_action(partial.tree, chosen.path)
-        alike = self._symmetries_of(actions, opens)
+        alike = self._symmetries_of(partial, actions, opens)
         for action in range(self.mdp.n_actions):
             if action == useless or np.any(self.explorer.symmetries.actions[alike, action] < action):
                 continue
             tree = replaced(partial.tree, chosen.path, action)
             if len(opens) > 1:
-                self._push(bound, Partial(tree, partial.vector, blind=partial.blind))
+                self._push(bound, Partial(tree, partial.vector, blind=partial.blind, pins=partial.pins))
             else:
                 actions[chosen.region.states] = action
                 self._complete(bound, tree, actions)
@@ -443,14 +564,17 @@ class Exploration:
             return
         for k in self._different(chosen.region, alike):
             tree = replaced(partial.tree, chosen.path, (int(k), None, None))
-            self._push(bound, Partial(tree, partial.vector, blind=partial.blind))
+            self._push(bound, Partial(tree, partial.vector, blind=partial.blind, pins=partial.pins))
 
-    def _symmetries_of(self, actions: Ints, opens: list[Open]) -> Ints:
-        """The symmetries that turn a partial tree into itself."""
+    def _symmetries_of(self, partial: Partial, actions: Ints, opens: list[Open]) -> Ints:
+        """The symmetries that turn a partial tree with its pins into itself."""
         labels = actions.copy()
         for i, o in enumerate(opens):
-            labels[o.region.states] = -1 - i
-        return self.explorer.symmetries.fixing(labels, actions)
+            labels[o.region.states] = -2 - i
+        for i, (state, _) in enumerate(partial.pins):
+            labels[state] = self.mdp.n_actions + i
+        used = {action for _, action in partial.pins} | leaf_actions(partial.tree)
+        return self.explorer.symmetries.fixing(labels, np.array(sorted(used), dtype=np.int64))
 
     def _different(self, region: Region, alike: Ints) -> Ints:
         """The questions that divide a region, one of those that symmetries turn into one another."""

@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from omdt.mdp import MDP, Bools, Floats
 from omdt.methods.search.boxes import decisive
-from omdt.methods.search.exact import Case, Explorer, Findings, Incumbent, Partial, budget_of
+from omdt.methods.search.exact import MAX_PINS, Case, Explorer, Findings, Incumbent, Partial, budget_of
 from omdt.methods.search.local import LocalSearch, Size
 from omdt.methods.search.symmetry import Symmetries, find, nothing
 from omdt.planning import Certified
@@ -37,7 +37,7 @@ from omdt.solution import Limits, Watch
 CASES_A_ROUND = 8
 NODES_A_CASE = 128
 
-LEVELS = (0.98, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
+LEVELS = (0.999, 0.98, 0.95, 0.9, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
 """Raised targets, as parts of the way from the incumbent to the unrestricted optimum."""
 
 PATIENCE = 10.0
@@ -402,7 +402,7 @@ class Frontier:
         sides = self.local.sides
         symmetries = find(mdp, sides, decisive(mdp))
         # Every decision of a tree may be turned into the first of those that are alike, in so many steps at most.
-        steps = 2 * self.local.size.leaves * (mdp.n_actions + sides.shape[1])
+        steps = 2 * self.local.size.leaves * (mdp.n_actions + sides.shape[1]) + MAX_PINS * mdp.n_actions
         slack = symmetries.error * steps
         if slack > 1e-4 * self.limits.gap * abs(self.local.value):
             return nothing(mdp, sides.shape[1]), 0.0

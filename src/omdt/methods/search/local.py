@@ -88,6 +88,13 @@ def count_leaves(tree: Nested) -> int:
     return count_leaves(tree[1]) + count_leaves(tree[2]) if isinstance(tree, tuple) else 1
 
 
+def leaf_actions(tree: Nested) -> set[int]:
+    """The actions of the leaves of a nested tree."""
+    if isinstance(tree, tuple):
+        return leaf_actions(tree[1]) | leaf_actions(tree[2])
+    return set() if tree is None else {tree}
+
+
 class LocalSearch:
     """Hill climbing with restarts; `best` and `value` improve while it runs.
 

@@ -38,8 +38,8 @@ ACCURACY = 0.01
 """The search for λ ends when it can add no more than this part of the budget and of the loss."""
 
 MAX_MULTIPLIERS = 12
-DELTA = 3
-"""The place of δ in the arrays of a kernel."""
+DELTA, ORDER = 3, 6
+"""The places of δ, and of the order of states where there is one, in the arrays of a kernel."""
 
 MAX_ITERATIONS = 60
 
@@ -221,6 +221,13 @@ class AcyclicLosses(Losses):
         self.expected = self._expected(mdp, order, 1)
         # A value is rounded at every one of the steps it is made of.
         self.arrays = (*self.model, order, self.shrink**mdp.n_states)
+
+    def among(self, states: Bools) -> "Losses":
+        """The same, but what is lost in other states is not counted."""
+        restricted = copy(self)
+        order = self.arrays[ORDER]
+        restricted.arrays = (*self.arrays[:ORDER], order[states[order]], *self.arrays[ORDER + 1 :])
+        return restricted
 
 
 @njit(cache=True)

@@ -61,11 +61,10 @@ class Symmetries:
 
         Args:
             labels: [S] a number for the region of each state.
-            actions: [S] the action of the leaf of each state, −1 elsewhere.
+            actions: the actions of the leaves.
         """
         kept = np.all(labels[self.states] == labels, axis=1)
-        used = np.unique(actions[actions >= 0])
-        return np.flatnonzero(kept & np.all(self.actions[:, used] == used, axis=1))
+        return np.flatnonzero(kept & np.all(self.actions[:, actions] == actions, axis=1))
 
 
 def nothing(mdp: MDP, n_questions: int) -> Symmetries:

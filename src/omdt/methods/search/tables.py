@@ -21,6 +21,7 @@ import numpy as np
 
 from omdt.methods.search.boxes import Region, Regions
 from omdt.methods.search.local import Nested, replaced, sibling_action, side_sums
+from omdt.mdp import Floats
 from omdt.methods.search.losses import Losses
 from omdt.solution import Watch
 
@@ -112,14 +113,25 @@ class Tables:
     Attributes:
         budget: β.
         watch: ends computations by an `OutOfTimeError`.
+        certain: [S, A] what every policy loses that takes an action in a state; None for nothing.
     """
 
-    def __init__(self, losses: Losses, regions: Regions, budget: float, *, max_entries: int, watch: Watch) -> None:
-        self.losses, self.regions, self.budget = losses, regions, budget
+    def __init__(
+        self,
+        losses: Losses,
+        regions: Regions,
+        budget: float,
+        *,
+        max_entries: int,
+        watch: Watch,
+        certain: Floats | None = None,
+    ) -> None:
+        self.losses, self.regions, self.budget, self.certain = losses, regions, budget, certain
         self.max_entries, self.watch = max_entries, watch
         self._work = 0
         self._entries: dict[Key, Entry] = {}
         self._leaves: dict[tuple[int, int], tuple[float, bool]] = {}
+        self._floors: dict[int, list[float]] = {}
         self._forced = np.full(losses.delta.shape[0], -1)
 
     def loss(self, region: Region, depth: int, leaves: int, enough: float) -> float:
@@ -157,9 +169,19 @@ class Tables:
         """A lower bound, at most `enough`, on what one leaf loses in a region."""
         loss, exact = self._leaves.get((region.number, action), (-np.inf, False))
         if not exact and loss < enough:
-            loss = self._inside(((region, action),), enough)
+            loss = self._certain(region)[action]
+            if loss < enough:
+                loss = max(loss, self._inside(((region, action),), enough))
             self._leaves[region.number, action] = (loss, loss < enough)
         return min(loss, enough)
+
+    def _certain(self, region: Region) -> list[float]:
+        """What every policy loses that takes an action in a whole region, for all actions."""
+        if self.certain is None:
+            return [0.0] * self.losses.delta.shape[1]
+        if region.number not in self._floors:
+            self._floors[region.number] = self.certain[region.states].sum(axis=0).tolist()
+        return self._floors[region.number]
 
     def _inside(self, leaves: tuple[tuple[Region, int], ...], enough: float) -> float:
         if self.watch.remaining == 0:
@@ -278,6 +300,7 @@ class Tables:
         middle = np.median([entry.work for entry in self._entries.values()])
         self._entries = {key: entry for key, entry in self._entries.items() if entry.work > middle}
         self._leaves.clear()
+        self._floors.clear()
 
 
 def _key(region: Region, depth: int, leaves: int) -> Key:
