@@ -66,6 +66,20 @@ def symmetric_mdp(rng: np.random.Generator) -> MDP:
     return MDP.from_dense(P / P.sum(axis=2, keepdims=True), rewards, p0 / p0.sum(), X, discount=0.9)
 
 
+def game(rng: np.random.Generator) -> MDP:
+    """An MDP that begins in one state, ends, and never comes back to a state before that."""
+    S, A = int(rng.integers(3, 10)), int(rng.integers(2, 4))
+    P = np.zeros((S, A, S))
+    for s in range(S - 1):
+        for a in range(A):
+            after = rng.choice(np.arange(s + 1, S), min(S - 1 - s, int(rng.integers(1, 4))), replace=False)
+            P[s, a, after] = rng.dirichlet(np.ones(len(after)))
+    P[-1, :, -1] = 1.0
+    rewards = rng.integers(-1, 2, size=(S, A)) if rng.random() < 0.5 else rng.normal(size=(S, A))
+    X = rng.integers(0, 2, size=(S, int(rng.integers(1, 5))))
+    return MDP.from_dense(P, rewards, np.eye(S)[0], X, discount=float(rng.choice([0.5, 0.99])))
+
+
 def any_mdp(rng: np.random.Generator) -> MDP:
     """An MDP that may have symmetries."""
     return symmetric_mdp(rng) if rng.random() < 0.15 else random_mdp(rng)

@@ -23,7 +23,7 @@ from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, Swept
 from omdt.methods.search.options import DenseOptions, SweptOptions
 from omdt.solution import Limits, Solution, Stop, Watch
 from omdt.splits import Splits
-from tasks import LABELS, Task, best_return, random_mdp, random_questions, rare_paths, symmetric_mdp
+from tasks import LABELS, Task, best_return, game, random_mdp, random_questions, rare_paths, symmetric_mdp
 
 PROVEN_RETURNS = [  # as published, found by two other solvers
     ("frozenlake_4x4", 3, 0.520125),
@@ -468,6 +468,34 @@ def test_raised_targets_bound_every_tree_and_leave_the_proof_alone(monkeypatch: 
             patch.setattr(frontier, "PATIENCE", 0.0)
             assert same_in_any_run(task.solve(seed=seed)) == alone
     assert lowered > 10
+
+
+def test_pinned_states_close_no_tree_that_reaches_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the trees that return more than a raised target the best one is met; if there are none, the target holds."""
+    pins = 0
+    for seed in range(600):
+        rng = np.random.default_rng(80_000 + seed)
+        task = Task.random(rng, game)
+        monkeypatch.setattr(exact, "SURVIVORS", float(rng.choice([0.5, 1.0])))
+        limits, watch = Limits(*task.size), Watch()
+        local = LocalSearch(task.mdp, task.splits, limits, watch)
+        local.start()
+        search = frontier.Frontier(task.mdp, limits, watch, local)
+        optimum, rounding = search.explorer.losses.optimum, 1e-9 * max(1.0, abs(task.best))
+        for target in (task.best - 1e-6, task.best + 1e-6, task.best + (optimum - task.best) * rng.random()):
+            if target >= optimum:
+                continue
+            incumbent = exact.Incumbent(-np.inf, target, exact.budget_of(optimum, target), raised=True, pins=True)
+            cases, closed, value = [search.root], -np.inf, -np.inf
+            while cases:
+                found = search.explorer.explore(cases.pop(), incumbent, 8, watch)
+                closed, value = max(closed, found.closed), max(value, found.value)
+                cases += found.open
+                pins = max([pins, *(len(partial.pins) for _, partial in found.open)])
+            assert closed >= task.best - rounding, seed
+            assert value <= task.best + rounding, seed
+            assert (value >= task.best - rounding) if target < task.best else (closed <= target + rounding), seed
+    assert pins > 2
 
 
 def test_a_limit_is_needed() -> None:

@@ -175,14 +175,9 @@ def followed(indptr, indices, data, discount, order, initial, delta, budget, act
     """Where policies go that take the given actions and lose no more than a budget; in topological order.
 
     Who visits a state at all does so at least as often as the least likely way there has it, and not all actions can be
-    afforded as often as that. Where a state is visited for sure and has one action left, `actions` is completed by it.
-
-    Args:
-        delta: [S, A] the losses of actions, as in `losses`.
-        actions: [S] −1 where none is given.
-
-    Returns:
-        [S] how often, discounted, a state is the first one without an action, and whether states are visited at all.
+    afforded that often. `actions` [S] are −1 where none is given; where a state is visited for sure and only one action
+    is left, it is completed by that. Returns how often, discounted, a state is the first one without an action, and
+    which states are visited at all.
     """
     S, A = delta.shape
     least, entered = np.full(S, np.inf), initial.copy()

@@ -106,12 +106,14 @@ class Incumbent:
         target: partial trees bounded by this need not be looked at.
         budget: the loss of a tree that returns as much as the target, or a little more.
         raised: whether the target is higher than the proof needs.
+        pins: whether single states may be pinned; only where no state is visited twice.
     """
 
     value: float
     target: float
     budget: float
     raised: bool = False
+    pins: bool = False
 
 
 @dataclass(frozen=True)
@@ -182,9 +184,9 @@ class Explorer:
         self.regions = Regions(sides, np.flatnonzero(matters) if matters.any() else None)
         self.nothing = np.where(matters, -1, 0) if matters.any() else np.full(mdp.n_states, -1)
         self.optimal, self.start = optimal.value, optimal.upper
-        topological = topological_order(mdp)
-        self.acyclic = topological is not None
-        self.order = sweep_order(mdp, optimal) if topological is None else topological[::-1]
+        self.topological = topological_order(mdp)
+        self.acyclic = self.topological is not None
+        self.order = sweep_order(mdp, optimal) if self.topological is None else self.topological[::-1]
         self.swept = self.order is not None and not self.acyclic
         self.options: OptionBound = (
             DenseOptions(mdp, self.regions, max_bytes // 2)
@@ -231,7 +233,7 @@ class Explorer:
             if budget <= 0:
                 return None
             P = self.mdp.transitions
-            model = (P.indptr, P.indices, P.data, self.mdp.discount, self.order[::-1], self.mdp.initial)
+            model = (P.indptr, P.indices, P.data, self.mdp.discount, self.topological, self.mdp.initial)
             entered, seen = followed(*model, losses.delta, budget, actions)
             losses = self.losses_around(actions, general.losses)
             regions = Regions(self.regions.sides, np.flatnonzero(seen & (self.nothing < 0)))
@@ -312,7 +314,7 @@ class Exploration:
         self.explorer, self.basis, self.watch = explorer, basis, watch
         self.mdp, self.size, self.tables, self.regions = explorer.mdp, explorer.size, basis.tables, basis.tables.regions
         self.target, self.value = incumbent.target, incumbent.value
-        self.pins = incumbent.raised and explorer.acyclic and not basis.has_leaves
+        self.pins = incumbent.pins
         self.best, self.completed, self.late = None, False, False
         self.closed, self.nodes = -np.inf, 0
         self.pinned: list[Case] = []

@@ -245,11 +245,19 @@ class Frontier:
         proven: no tree returns more, as the answers to raised targets show.
         slack: what a tree may return more than the trees that symmetries turn it into.
         unrestricted: a bound on every policy.
+        pins: whether single states may be pinned for raised targets.
         out_of_memory: whether there was not enough to go on.
     """
 
     def __init__(
-        self, mdp: MDP, limits: Limits, watch: Watch, local: LocalSearch, executor: Executor | None = None
+        self,
+        mdp: MDP,
+        limits: Limits,
+        watch: Watch,
+        local: LocalSearch,
+        executor: Executor | None = None,
+        *,
+        pins: bool = True,
     ) -> None:
         self.limits, self.watch, self.local = limits, watch, local
         name = f"{os.getpid()}-{next(_names)}"
@@ -262,6 +270,7 @@ class Frontier:
         self.workers = Workers(self.problem, limits.threads, executor, watch)
         self.max_vectors = memory // 6 // (8 * mdp.n_states)
         self.explorer = self.problem.explorer()
+        self.pins = pins and self.explorer.acyclic
         self.rounds, self.out_of_memory = 0, False
         self.unrestricted = self.proven = local.bound
         self.root = (local.bound, Partial(None, None))
@@ -421,7 +430,8 @@ class Frontier:
         # A budget grows when the value is negative and the gap larger than it.
         if not FRESH * front.budget <= budget <= front.budget:
             front.budget = budget
-        return Incumbent(self.local.value, target, front.budget, raised=front is not self.main)
+        raised = front is not self.main
+        return Incumbent(self.local.value, target, front.budget, raised, pins=raised and self.pins)
 
 
 def _nothing() -> None:

@@ -185,6 +185,13 @@ class Losses:
         restricted.arrays = (*self.arrays[:DELTA], restricted.delta, *self.arrays[DELTA + 1 :])
         return restricted
 
+    def among(self, states: Bools) -> "Losses":
+        """The same, but nothing is lost in other states; only where one pass in an order of states is enough."""
+        restricted = copy(self)
+        order = self.arrays[ORDER]
+        restricted.arrays = (*self.arrays[:ORDER], order[states[order]], *self.arrays[ORDER + 1 :])
+        return restricted
+
 
 class DenseLosses(Losses):
     """Policy iteration around the optimal policy."""
@@ -221,13 +228,6 @@ class AcyclicLosses(Losses):
         self.expected = self._expected(mdp, order, 1)
         # A value is rounded at every one of the steps it is made of.
         self.arrays = (*self.model, order, self.shrink**mdp.n_states)
-
-    def among(self, states: Bools) -> "Losses":
-        """The same, but what is lost in other states is not counted."""
-        restricted = copy(self)
-        order = self.arrays[ORDER]
-        restricted.arrays = (*self.arrays[:ORDER], order[states[order]], *self.arrays[ORDER + 1 :])
-        return restricted
 
 
 @njit(cache=True)

@@ -68,7 +68,8 @@ def search(
         local.start()
         local.climb(FIRST_CLIMBS)
         if can_search(mdp):
-            frontier = Frontier(mdp, limits, watch, local, executor)
+            # A certificate has no words for pinned states.
+            frontier = Frontier(mdp, limits, watch, local, executor, pins=certificate is None)
             _take_turns(frontier, local, watch)
         else:
             while watch.remaining > 0 and not local.done and not watch.out_of_nodes:

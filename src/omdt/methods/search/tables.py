@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from omdt.mdp import Floats
 from omdt.methods.search.boxes import Region, Regions
 from omdt.methods.search.local import Nested, replaced, sibling_action, side_sums
-from omdt.mdp import Floats
 from omdt.methods.search.losses import Losses
 from omdt.solution import Watch
 
