@@ -314,7 +314,7 @@ class Exploration:
         self.explorer, self.basis, self.watch = explorer, basis, watch
         self.mdp, self.size, self.tables, self.regions = explorer.mdp, explorer.size, basis.tables, basis.tables.regions
         self.target, self.value = incumbent.target, incumbent.value
-        self.pins = incumbent.pins
+        self.pins, self.raised = incumbent.pins, incumbent.raised
         self.best, self.completed, self.late = None, False, False
         self.closed, self.nodes = -np.inf, 0
         self.pinned: list[Case] = []
@@ -414,6 +414,9 @@ class Exploration:
         if bound > self.target and partial.pins and self._pin(bound, partial):
             return
         vector, blind, choice = partial.vector, partial.blind, None
+        if self.raised and not partial.pins and not self._helps(of_parent, bound):
+            # Where losses cannot tell either, options are asked again.
+            blind = min(blind, BLIND - 1)
         if bound > self.target and blind < BLIND:
             by_options, vector, choice = self._option_bound(partial, actions, opens, spare)
             losses_tell = self.basis.losses.optimum - by_losses > TELL * self.tables.budget
