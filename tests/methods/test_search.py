@@ -485,9 +485,12 @@ def test_pinned_states_close_no_tree_that_reaches_the_target(monkeypatch: pytest
         for target in (task.best - 1e-6, task.best + 1e-6, task.best + (optimum - task.best) * rng.random()):
             if target >= optimum:
                 continue
-            incumbent = exact.Incumbent(-np.inf, target, exact.budget_of(optimum, target), raised=True, pins=True)
+            # The budget shrinks in between, as when a better tree is found.
+            targets = [target - (optimum - target) * rng.random()] * int(rng.integers(4))
             cases, closed, value = [search.root], -np.inf, -np.inf
             while cases:
+                now = targets.pop() if targets else target
+                incumbent = exact.Incumbent(-np.inf, now, exact.budget_of(optimum, now), raised=True, may_pin=True)
                 found = search.explorer.explore(cases.pop(), incumbent, 8, watch)
                 closed, value = max(closed, found.closed), max(value, found.value)
                 cases += found.open

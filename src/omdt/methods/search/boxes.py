@@ -10,6 +10,7 @@ such boxes: on a grid with two features and k = 3 at most four a state.
 """
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from math import comb
 from typing import Any
@@ -55,13 +56,22 @@ class Regions:
     def __init__(self, sides: Bools, states: Ints | None = None) -> None:
         self.sides = sides
         self.weights: Floats = sides.astype(np.float64)
+        self._begin(np.arange(len(sides)) if states is None else states)
+
+    def _begin(self, states: Ints) -> None:
         self.boxes: list[Ints] = []
         self._box_numbers: dict[bytes, int] = {}
         self._regions: dict[bytes, Region] = {}
         self._splits: dict[tuple[int, int], tuple[Region, Region]] = {}
         self._questions: dict[int, Ints] = {}
         self._boxes_of: dict[tuple[int, int], Ints] = {}
-        self.everything = self.region(np.arange(len(sides)) if states is None else states)
+        self.everything = self.region(states)
+
+    def among(self, states: Ints) -> "Regions":
+        """The same questions, but other states do not count."""
+        regions = copy(self)
+        regions._begin(states)
+        return regions
 
     def region(self, states: Ints) -> Region:
         """The region of sorted states."""

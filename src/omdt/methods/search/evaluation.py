@@ -34,6 +34,9 @@ SWEPT_SUCCESSORS = 10
 VISIT_SWEEPS = 30
 """Where visits only tell what to look at first, so many sweeps will do."""
 
+LOWERED = 1 - 1e-9
+"""By this factor a product of probabilities is lowered, so that rounding cannot make it too large."""
+
 LEAP = 4
 """After so many sweeps what remains is extrapolated."""
 
@@ -188,13 +191,13 @@ def followed(indptr, indices, data, discount, order, initial, delta, budget, act
         if actions[s] < 0 and entered[s] > 0.0:
             left = 0
             for a in range(A):
-                if entered[s] * delta[s, a] * (1 - 1e-9) <= budget:
+                if LOWERED * entered[s] * delta[s, a] <= budget:
                     left += 1
                     last = a
             if left == 1:
                 actions[s] = last
         for a in range(A):
-            if least[s] * delta[s, a] * (1 - 1e-9) > budget or (actions[s] >= 0 and a != actions[s]):
+            if LOWERED * least[s] * delta[s, a] > budget or (actions[s] >= 0 and a != actions[s]):
                 continue
             stay = 0.0
             for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
@@ -205,7 +208,7 @@ def followed(indptr, indices, data, discount, order, initial, delta, budget, act
                 if t != s and data[k] > 0.0:
                     least[t] = min(least[t], discount * data[k] * least[s])
                     if actions[s] >= 0:
-                        entered[t] += discount * data[k] * entered[s] / (1 - discount * stay)
+                        entered[t] += discount * data[k] * entered[s] / (1 - discount * stay + 4 * EPSILON)
         if actions[s] >= 0:
             entered[s] = 0.0
     return entered, least < np.inf

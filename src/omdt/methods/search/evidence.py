@@ -103,12 +103,14 @@ class Goal:
         value: its return.
         target: no tree is to return more, up to a margin.
         gap: the relative gap that was asked for.
+        raised: whether the target is higher than a proof of the tree needs.
     """
 
     policy: Ints
     value: float
     target: float
     gap: float
+    raised: bool
 
     @property
     def room(self) -> float:
@@ -325,7 +327,8 @@ class Proof:
         basis = Basis(explorer.nothing, losses, self._tables(losses, budget))
         ground = Ground(self, basis, np.full(self.problem.S, -1), self.free.number)
         bound = max(float(explorer.mdp.initial @ self.start), float(np.nextafter(target, np.inf)))
-        recording = Recording(explorer, basis, Incumbent(self.goal.value, target, budget), self.watch, self, ground)
+        incumbent = Incumbent(self.goal.value, target, budget, self.goal.raised)
+        recording = Recording(explorer, basis, incumbent, self.watch, self, ground)
         recording.run((bound, Partial(None, self.start)), 1 << 62)
 
     def ground_at(self, tree: Nested, basis: Basis) -> Ground:
@@ -555,7 +558,7 @@ class Recording(Exploration):
     def _explore_around(self, bound: float, partial: Partial, actions: Ints) -> None:
         losses = self.explorer.losses_around(actions, self.basis.losses)
         budget = budget_of(losses.optimum, self.target)
-        basis = Basis(actions, losses, self.explorer.tables(losses, budget, self.watch))
+        basis = Basis(actions, losses, self.explorer.tables(losses, budget, self.watch), has_leaves=True)
         ground = self.proof.ground_at(partial.tree, basis)
         if budget <= 0:
             if not self.proof.close(partial.tree, ground):

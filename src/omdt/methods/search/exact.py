@@ -9,6 +9,11 @@ Losses are counted from the best policy that plays the actions of some fixed lea
 none. When a single region is left open, its partial tree becomes a basis of its own: tables that know what the rest of
 the tree does are much sharper.
 
+Where no state is visited twice, every leaf can be avoided, and tables tell nothing. There the action of a single state
+may be *pinned*, of the start first: a case for each of its actions. From there on some states are visited for sure, a
+few actions remain within the budget in them, and many states are visited by no policy within it at all. Pins pay for
+small budgets, those of raised targets (`frontier`).
+
 The frontier is worked in rounds: its best partial trees are explored apart from one another, each for a fixed number
 of nodes, all with the same incumbent. So the outcome does not depend on who explores which, nor on how many do.
 """
@@ -22,7 +27,7 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.methods.search.boxes import Region, Regions, decisive
-from omdt.methods.search.evaluation import DENSE_STATES, followed, look_ahead, sweep_order, topological_order
+from omdt.methods.search.evaluation import DENSE_STATES, LOWERED, followed, look_ahead, sweep_order, topological_order
 from omdt.methods.search.local import Nested, Size, count_leaves, leaf_actions, replaced, sibling_action, side_sums
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, SweptLosses
 from omdt.methods.search.options import DenseOptions, OptionBound, SweptOptions
@@ -106,14 +111,14 @@ class Incumbent:
         target: partial trees bounded by this need not be looked at.
         budget: the loss of a tree that returns as much as the target, or a little more.
         raised: whether the target is higher than the proof needs.
-        pins: whether single states may be pinned; only where no state is visited twice.
+        may_pin: whether single states may be pinned; only where no state is visited twice.
     """
 
     value: float
     target: float
     budget: float
     raised: bool = False
-    pins: bool = False
+    may_pin: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,14 +200,14 @@ class Explorer:
         )
         self.losses = self._losses(self.optimal, np.ones(mdp.rewards.shape, dtype=np.bool_))
         self.bases: dict[bool, Basis] = {}
-        self.pinned: dict[Pins, Basis] = {}
+        self.pinned_bases: dict[Pins, Basis] = {}
         self._returns: dict[bytes, Certified[float]] = {}
 
     def explore(self, case: Case, incumbent: Incumbent, nodes: int, watch: Watch) -> Findings:
         """Look at up to so many nodes below a partial tree, best first."""
         basis = self._basis(incumbent, watch)
         if case[1].pins:
-            pinned = self._pinned(case[1].pins, basis, watch)
+            pinned = self._pinned_basis(case[1].pins, basis, watch)
             if pinned is None:
                 return Findings([], incumbent.target, None, -np.inf, 1)
             basis = pinned
@@ -218,13 +223,15 @@ class Explorer:
         basis.tables.watch = watch
         return basis
 
-    def _pinned(self, pins: Pins, general: Basis, watch: Watch) -> Basis | None:
+    def _pinned_basis(self, pins: Pins, general: Basis, watch: Watch) -> Basis | None:
         """The basis of pinned states, of which the last few are kept; None when no tree with these is of interest.
 
         Only what policies within the budget visit belongs to its regions: other states are told apart by nothing.
         """
+        if any(np.isinf(general.losses.delta[pin]) for pin in pins):
+            return None
         target = general.losses.optimum - general.tables.budget
-        basis = self.pinned.pop(pins, None)
+        basis = self.pinned_bases.pop(pins, None)
         if basis is None or basis.tables.budget != budget_of(basis.losses.optimum, target):
             actions = self.nothing.copy()
             actions[[state for state, _ in pins]] = [action for _, action in pins]
@@ -236,13 +243,16 @@ class Explorer:
             model = (P.indptr, P.indices, P.data, self.mdp.discount, self.topological, self.mdp.initial)
             entered, seen = followed(*model, losses.delta, budget, actions)
             losses = self.losses_around(actions, general.losses)
-            regions = Regions(self.regions.sides, np.flatnonzero(seen & (self.nothing < 0)))
+            budget = budget_of(losses.optimum, target)
+            if budget <= 0:
+                return None
+            regions = self.regions.among(np.flatnonzero(seen & (self.nothing < 0)))
             tables = self.tables(losses.among(seen), budget, watch, regions, MAX_PINNED)
-            tables.certain = (1 - 1e-9) * entered[:, None] * np.minimum(losses.delta, 1e300)
+            tables.certain = LOWERED * entered[:, None] * np.minimum(losses.delta, 1e300)
             basis = Basis(actions, losses, tables, entered=entered, seen=seen)
-        self.pinned[pins] = basis
-        if len(self.pinned) > MAX_PINNED:
-            del self.pinned[next(iter(self.pinned))]
+        self.pinned_bases[pins] = basis
+        if len(self.pinned_bases) > max(1, min(MAX_PINNED, self.max_bytes // 8 // (64 * self.mdp.rewards.size))):
+            del self.pinned_bases[next(iter(self.pinned_bases))]
         basis.tables.watch = watch
         return basis
 
@@ -260,13 +270,13 @@ class Explorer:
         return Basis(actions, losses, tables, has_leaves=True, seen=general.seen)
 
     def losses_around(self, actions: Ints, general: Losses) -> Losses:
-        """Losses relative to the best policy with fixed leaves, given those relative to no leaves."""
+        """Losses relative to the best policy with some actions fixed, given those with fewer."""
         policy = np.where(actions >= 0, actions, general.policy)
         cost = general.cheapest(actions, 1.0, 1.0, policy)[3]
         fixed = actions[:, None] == np.arange(self.mdp.n_actions)
         return self._losses(general.values - cost, np.where(actions[:, None] >= 0, fixed, np.isfinite(general.delta)))
 
-    def completed(self, tree: Nested) -> tuple[Nested, Ints]:
+    def filled_in(self, tree: Nested) -> tuple[Nested, Ints]:
         """A tree with any actions in place of what is open, and what it does in every state."""
         policy = np.maximum(self.nothing, 0)
 
@@ -297,7 +307,7 @@ class Explorer:
     def tables(
         self, losses: Losses, budget: float, watch: Watch, regions: Regions | None = None, shares: int = 1
     ) -> Tables:
-        """Empty tables, which share their memory with others."""
+        """Empty tables, with one of so many shares of their memory."""
         max_entries = self.max_bytes // 8 // shares // (BYTES_A_REGION + self.mdp.n_states // 4)
         return Tables(losses, regions or self.regions, budget, max_entries=max(MIN_ENTRIES, max_entries), watch=watch)
 
@@ -314,10 +324,10 @@ class Exploration:
         self.explorer, self.basis, self.watch = explorer, basis, watch
         self.mdp, self.size, self.tables, self.regions = explorer.mdp, explorer.size, basis.tables, basis.tables.regions
         self.target, self.value = incumbent.target, incumbent.value
-        self.pins, self.raised = incumbent.pins, incumbent.raised
+        self.may_pin, self.raised = incumbent.may_pin, incumbent.raised
         self.best, self.completed, self.late = None, False, False
         self.closed, self.nodes = -np.inf, 0
-        self.pinned: list[Case] = []
+        self.with_more_pins: list[Case] = []
         self.counter = itertools.count()
         self.heap: list[tuple[float, int, Partial]] = []
 
@@ -337,7 +347,7 @@ class Exploration:
                 self.late = True
         remaining = [(-negated, partial) for negated, _, partial in sorted(self.heap, key=lambda it: it[:2])]
         self.late |= bool(remaining) and self.nodes < nodes
-        return Findings(remaining + self.pinned, self.closed, self.best, self.value, self.nodes, self.late)
+        return Findings(remaining + self.with_more_pins, self.closed, self.best, self.value, self.nodes, self.late)
 
     def _push(self, bound: float, partial: Partial) -> None:
         if bound <= self.target:
@@ -378,7 +388,7 @@ class Exploration:
         if self.basis.seen is not None:
             # Nothing was decided where policies within the budget do not go: whatever is done there, a tree either
             # returns the same or does not reach the target.
-            tree, policy = self.explorer.completed(tree)
+            tree, policy = self.explorer.filled_in(tree)
         value = self.explorer.value(policy)
         if value.value > self.value:
             self.value, self.best = value.value, tree
@@ -393,7 +403,7 @@ class Exploration:
         if not opens:
             self._complete(of_parent, partial.tree, actions)
             return
-        if self.pins and partial.tree is None:
+        if self.may_pin and partial.tree is None:
             self._pin_or_branch(of_parent, partial)
             return
         if self._prefers_options(partial, actions, opens):
@@ -411,13 +421,14 @@ class Exploration:
         if bound > self.target and self._deserves_basis(actions, opens, spare):
             self._explore_around(bound, partial, actions)
             return
-        if bound > self.target and partial.pins and self._pin(bound, partial):
+        if bound > self.target and partial.pins and self._pin(bound, partial, actions):
             return
         vector, blind, choice = partial.vector, partial.blind, None
-        if self.raised and not partial.pins and not self._helps(of_parent, bound):
+        if self.raised and not self._helps(of_parent, bound):
             # Where losses cannot tell either, options are asked again.
             blind = min(blind, BLIND - 1)
-        if bound > self.target and blind < BLIND:
+        # Options know nothing of pins.
+        if bound > self.target and blind < BLIND and not partial.pins:
             by_options, vector, choice = self._option_bound(partial, actions, opens, spare)
             losses_tell = self.basis.losses.optimum - by_losses > TELL * self.tables.budget
             blind = 0 if self._helps(bound, by_options) else blind + losses_tell
@@ -439,13 +450,13 @@ class Exploration:
         else:
             self._pin_at(int(starts[0]), np.isfinite(self.basis.losses.delta[starts[0]]), bound, partial)
 
-    def _pin(self, bound: float, partial: Partial) -> bool:
-        """Pin one more state that is entered for sure and has few actions within the budget, if there is one."""
+    def _pin(self, bound: float, partial: Partial, actions: Ints) -> bool:
+        """Pin one more state that is visited for sure and has few actions within the budget, if there is one."""
         entered = self.basis.entered
-        if not self.pins or entered is None or len(partial.pins) >= MAX_PINS:
+        if not self.may_pin or entered is None or self.tables.certain is None or len(partial.pins) >= MAX_PINS:
             return False
-        within = entered[:, None] * np.minimum(self.basis.losses.delta, 1e300) < self.tables.budget
-        survivors = np.where(entered > 0, within.sum(axis=1), self.mdp.n_actions + 1)
+        within = self.tables.certain < self.tables.budget
+        survivors = np.where((entered > 0) & (actions < 0), within.sum(axis=1), self.mdp.n_actions + 1)
         state = int(np.lexsort((-entered, survivors))[0])
         if survivors[state] > SURVIVORS * self.mdp.n_actions:
             return False
@@ -461,15 +472,13 @@ class Exploration:
             if np.any(self.explorer.symmetries.actions[alike, action] < action):
                 continue
             if within[action]:
-                # Options know nothing of pins.
-                pinned = replace(partial, blind=BLIND, pins=(*partial.pins, (state, action)))
-                self.pinned.append((bound, pinned))
+                self.with_more_pins.append((bound, replace(partial, pins=(*partial.pins, (state, action)))))
             else:
                 self.closed = max(self.closed, self.target)
 
     def _prefers_options(self, partial: Partial, actions: Ints, opens: list[Open]) -> bool:
         """Whether a partial tree is bounded by options alone, for now."""
-        if partial.by_options or partial.blind > 0 or np.any(actions != self.basis.actions):
+        if partial.pins or partial.by_options or partial.blind > 0 or np.any(actions != self.explorer.nothing):
             return False
         return partial.tree is None or max(o.depth for o in opens) > 1
 
@@ -552,7 +561,11 @@ class Exploration:
     def _branch(self, bound: float, partial: Partial) -> None:
         """Replace a partial tree by those in which one more region is decided."""
         actions, opens, spare = self._walk(partial.tree)
-        chosen = next(o for o in opens if o.path == partial.choice)
+        chosen = next((o for o in opens if o.path == partial.choice), None)
+        if chosen is None:
+            # With a smaller budget, nobody goes there any more.
+            self._push(bound, replace(partial, choice=None))
+            return
         # Two sibling leaves that act alike are one leaf, which was looked at before they were split.
         useless = sibling_action(partial.tree, chosen.path)
         alike = self._symmetries_of(partial, actions, opens)

@@ -245,7 +245,7 @@ class Frontier:
         proven: no tree returns more, as the answers to raised targets show.
         slack: what a tree may return more than the trees that symmetries turn it into.
         unrestricted: a bound on every policy.
-        pins: whether single states may be pinned for raised targets.
+        may_pin: whether single states may be pinned for raised targets.
         out_of_memory: whether there was not enough to go on.
     """
 
@@ -257,7 +257,7 @@ class Frontier:
         local: LocalSearch,
         executor: Executor | None = None,
         *,
-        pins: bool = True,
+        may_pin: bool = True,
     ) -> None:
         self.limits, self.watch, self.local = limits, watch, local
         name = f"{os.getpid()}-{next(_names)}"
@@ -270,7 +270,7 @@ class Frontier:
         self.workers = Workers(self.problem, limits.threads, executor, watch)
         self.max_vectors = memory // 6 // (8 * mdp.n_states)
         self.explorer = self.problem.explorer()
-        self.pins = pins and self.explorer.acyclic
+        self.may_pin = may_pin and self.explorer.acyclic
         self.rounds, self.out_of_memory = 0, False
         self.unrestricted = self.proven = local.bound
         self.root = (local.bound, Partial(None, None))
@@ -410,8 +410,10 @@ class Frontier:
         """The symmetries of the problem, and what a tree may lose when they turn it into one that is looked at."""
         sides = self.local.sides
         symmetries = find(mdp, sides, decisive(mdp))
-        # Every decision of a tree may be turned into the first of those that are alike, in so many steps at most.
-        steps = 2 * self.local.size.leaves * (mdp.n_actions + sides.shape[1]) + MAX_PINS * mdp.n_actions
+        # Every decision of a tree may be turned into the first of those that are alike, in so many steps at most; where
+        # leaves turn out to be one, all begins anew.
+        leaves = self.local.size.leaves
+        steps = leaves * (2 * leaves * (mdp.n_actions + sides.shape[1]) + MAX_PINS * mdp.n_actions)
         slack = symmetries.error * steps
         if slack > 1e-4 * self.limits.gap * abs(self.local.value):
             return nothing(mdp, sides.shape[1]), 0.0
@@ -431,7 +433,7 @@ class Frontier:
         if not FRESH * front.budget <= budget <= front.budget:
             front.budget = budget
         raised = front is not self.main
-        return Incumbent(self.local.value, target, front.budget, raised, pins=raised and self.pins)
+        return Incumbent(self.local.value, target, front.budget, raised, may_pin=raised and self.may_pin)
 
 
 def _nothing() -> None:

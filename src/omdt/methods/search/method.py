@@ -69,7 +69,7 @@ def search(
         local.climb(FIRST_CLIMBS)
         if can_search(mdp):
             # A certificate has no words for pinned states.
-            frontier = Frontier(mdp, limits, watch, local, executor, pins=certificate is None)
+            frontier = Frontier(mdp, limits, watch, local, executor, may_pin=certificate is None)
             _take_turns(frontier, local, watch)
         else:
             while watch.remaining > 0 and not local.done and not watch.out_of_nodes:
@@ -97,7 +97,7 @@ def _certified(frontier: Frontier, local: LocalSearch, limits: Limits, path: Pat
     """Write the certificate of a bound; the bound that it proves, which is a little higher."""
     # A bound that was not pushed any further is met again only approximately.
     target = frontier.target() if frontier.done else bound + NEARLY * (bound - local.value)
-    goal = Goal(local.policy(local.best), local.value, target, limits.gap)
+    goal = Goal(local.policy(local.best), local.value, target, limits.gap, raised=not frontier.done)
     try:
         return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
     except StoppedError:

@@ -116,17 +116,10 @@ class Tables:
         certain: [S, A] what every policy loses that takes an action in a state; None for nothing.
     """
 
-    def __init__(
-        self,
-        losses: Losses,
-        regions: Regions,
-        budget: float,
-        *,
-        max_entries: int,
-        watch: Watch,
-        certain: Floats | None = None,
-    ) -> None:
-        self.losses, self.regions, self.budget, self.certain = losses, regions, budget, certain
+    certain: Floats | None = None
+
+    def __init__(self, losses: Losses, regions: Regions, budget: float, *, max_entries: int, watch: Watch) -> None:
+        self.losses, self.regions, self.budget = losses, regions, budget
         self.max_entries, self.watch = max_entries, watch
         self._work = 0
         self._entries: dict[Key, Entry] = {}
