@@ -378,7 +378,7 @@ def cheapest_acyclic(model, forced, inside, outside, policy, memory, tolerance):
                     stay += data[k]
                 else:
                     q += data[k] * V[indices[k]]
-            q /= 1 - stay
+            q /= 1 - stay + 4 * EPSILON
             if q < best:
                 best, choice = q, a
             if best == 0.0:
