@@ -157,8 +157,12 @@ def test_raised_targets_leave_the_tables_of_the_proof_where_they_are() -> None:
 
 def _frontier(name: str, gap: float = 1e-4) -> frontier.Frontier:
     mdp = omdt.make(name)
-    limits, watch = Limits(max_depth=2, gap=gap), Watch()
-    local = LocalSearch(mdp, Splits.of(mdp), limits, watch)
+    return _frontier_of(mdp, Splits.of(mdp), Limits(max_depth=2, gap=gap))
+
+
+def _frontier_of(mdp: MDP, splits: Splits, limits: Limits) -> frontier.Frontier:
+    watch = Watch()
+    local = LocalSearch(mdp, splits, limits, watch)
     local.start()
     return frontier.Frontier(mdp, limits, watch, local)
 
@@ -457,10 +461,7 @@ def test_raised_targets_bound_every_tree_and_leave_the_proof_alone(monkeypatch: 
             patch.setattr(frontier, "PATIENCE", 0.0)
             patch.setattr(frontier, "NODES_A_CASE", 1)
             patch.setattr(frontier, "SHARE", 0.0)
-            limits, watch = Limits(*task.size), Watch()
-            local = LocalSearch(task.mdp, task.splits, limits, watch)
-            local.start()
-            search = frontier.Frontier(task.mdp, limits, watch, local)
+            search = _frontier_of(task.mdp, task.splits, Limits(*task.size))
             search.round(lambda: None)
             lowered += search.proven < search.unrestricted
             assert search.bound >= task.best - 1e-12 * abs(task.best), seed
@@ -477,10 +478,7 @@ def test_pinned_states_close_no_tree_that_reaches_the_target(monkeypatch: pytest
         rng = np.random.default_rng(80_000 + seed)
         task = Task.random(rng, game)
         monkeypatch.setattr(exact, "SURVIVORS", float(rng.choice([0.5, 1.0])))
-        limits, watch = Limits(*task.size), Watch()
-        local = LocalSearch(task.mdp, task.splits, limits, watch)
-        local.start()
-        search = frontier.Frontier(task.mdp, limits, watch, local)
+        search = _frontier_of(task.mdp, task.splits, Limits(*task.size))
         optimum, rounding = search.explorer.losses.optimum, 1e-9 * max(1.0, abs(task.best))
         for target in (task.best - 1e-6, task.best + 1e-6, task.best + (optimum - task.best) * rng.random()):
             if target >= optimum:
@@ -491,7 +489,7 @@ def test_pinned_states_close_no_tree_that_reaches_the_target(monkeypatch: pytest
             while cases:
                 now = targets.pop() if targets else target
                 incumbent = exact.Incumbent(-np.inf, now, exact.budget_of(optimum, now), raised=True, may_pin=True)
-                found = search.explorer.explore(cases.pop(), incumbent, 8, watch)
+                found = search.explorer.explore(cases.pop(), incumbent, 8, search.watch)
                 closed, value = max(closed, found.closed), max(value, found.value)
                 cases += found.open
                 pins = max([pins, *(len(partial.pins) for _, partial in found.open)])

@@ -162,19 +162,19 @@ class Tables:
         """A lower bound, at most `enough`, on what one leaf loses in a region."""
         loss, exact = self._leaves.get((region.number, action), (-np.inf, False))
         if not exact and loss < enough:
-            loss = self._certain(region)[action]
+            loss = self._certain_loss(region, action)
             if loss < enough:
                 loss = max(loss, self._inside(((region, action),), enough))
             self._leaves[region.number, action] = (loss, loss < enough)
         return min(loss, enough)
 
-    def _certain(self, region: Region) -> list[float]:
-        """What every policy loses that takes an action in a whole region, for all actions."""
+    def _certain_loss(self, region: Region, action: int) -> float:
+        """What every policy loses that takes an action in a whole region."""
         if self.certain is None:
-            return [0.0] * self.losses.delta.shape[1]
+            return 0.0
         if region.number not in self._floors:
             self._floors[region.number] = self.certain[region.states].sum(axis=0).tolist()
-        return self._floors[region.number]
+        return self._floors[region.number][action]
 
     def _inside(self, leaves: tuple[tuple[Region, int], ...], enough: float) -> float:
         if self.watch.remaining == 0:
