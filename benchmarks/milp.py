@@ -24,8 +24,9 @@ from omdt.mdp import MDP
 from omdt.methods.milp import BACKENDS, solve_milp
 from omdt.methods.milp.backend import Answer
 from omdt.methods.milp.formulation import FORMS, Model
-from omdt.solution import Limits, Watch
+from omdt.solution import Limits
 from omdt.splits import Splits
+from omdt.watch import Watch
 
 QUICK = ("frozenlake_4x4:1", "frozenlake_4x4:2", "frozenlake_4x4:3", "frozenlake_8x8:1")
 CELLS = (

@@ -23,8 +23,9 @@ from omdt.methods.milp.backend import Answer, Record
 from omdt.methods.milp.forms import Parts, strong_parts, weigh
 from omdt.methods.milp.formulation import Model, assemble, decode, encode
 from omdt.methods.search.local import local_search
-from omdt.solution import Limits, Watch
+from omdt.solution import Limits
 from omdt.tree import TreePolicy
+from omdt.watch import Watch
 
 CELLS = (("frozenlake_8x8", 2), ("blackjack", 2), ("traffic_intersection", 2))
 CHANGES = (

@@ -26,7 +26,8 @@ from omdt.errors import InputError, InputWarning
 from omdt.mdp import MDP
 from omdt.methods.search import evidence, frontier
 from omdt.methods.search.local import LocalSearch
-from omdt.solution import Limits, Solution, Stop, Watch
+from omdt.solution import Limits, Solution, Stop
+from omdt.watch import Watch
 from tasks import MEMORY, random_mdp, rare_paths, symmetric_mdp
 
 Records = list[tuple[list[Any], bytes]]

@@ -15,7 +15,8 @@ import omdt
 from omdt import InputError, cli, compare, errors, planning
 from omdt.comparing import MEANING, Comparison, Job, _one_by_one, _summary
 from omdt.errors import MissingExtraError
-from omdt.solution import Stop, Watch
+from omdt.solution import Stop
+from omdt.watch import Watch
 from strategies import environment
 
 pytestmark = pytest.mark.needs("sklearn")
@@ -115,7 +116,7 @@ def test_processes_do_not_change_the_figures():
 
 def test_after_an_interrupt_no_further_run_starts():
     watch = Watch()
-    watch._interrupted = True
+    watch.interrupt()
     jobs = [Job("copy", "copy"), Job("copy-any", "copy", options={"ties": "any"})]
     assert [job.row for job, _ in _one_by_one(environment("xor"), jobs, watch)] == ["copy"]
 

@@ -9,7 +9,8 @@ import pytest
 
 from omdt import InputError, Solution, TreePolicy, load
 from omdt.errors import OutputError
-from omdt.solution import Limits, Stop, Watch
+from omdt.solution import Limits, Stop
+from omdt.watch import Watch
 from strategies import refusal
 
 PROMISED = [

@@ -26,8 +26,9 @@ from omdt import planning
 from omdt.errors import InputError, require
 from omdt.files import write_whole
 from omdt.mdp import MDP
-from omdt.solution import Limits, Solution, Stop, Watch
+from omdt.solution import Limits, Solution, Stop
 from omdt.solving import solve
+from omdt.watch import Watch
 
 FORMAT = "omdt-comparison-1"
 

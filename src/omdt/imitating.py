@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from omdt.errors import InputError
 from omdt.mdp import Floats, Ints
 from omdt.methods.viper import MAX_STEPS, Schedule, learn
-from omdt.solution import Limits, Watch
+from omdt.solution import Limits
 from omdt.tree import TreePolicy
+from omdt.watch import Watch
 
 
 class Teacher(Protocol):

@@ -14,24 +14,32 @@ by which a stored row may exceed 1, so the bound holds for the MDP exactly as st
 
 **Method.** Policy iteration. Before every improvement a few Gauss–Seidel sweeps of T in alternating directions carry
 values across the state space, which policy iteration alone does one step an iteration on grid-like problems. A policy
-is evaluated by a dense factorisation when there are few states, otherwise by BiCGSTAB, in memory proportional to the
-non-zeros; where BiCGSTAB stalls, plain sweeps of T_π, which always contract, take over.
+is evaluated by a dense factorisation when there are few states (`DENSE_STATES`), otherwise in memory proportional to
+the non-zeros: by BiCGSTAB, which is fast where the chain mixes fast; where that stalls, by an incomplete LU
+factorisation of limited fill, which is nearly exact on chains with structure, and refinement; and where that fails too,
+by Gauss–Seidel sweeps of T_π, which always contract.
+
+**Time.** Functions that may take long accept a `Watch`. When its time is up they return the estimate they have reached;
+its error is certified like any other, only wider.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lu_factor, lu_solve
-from scipy.sparse.linalg import LinearOperator, bicgstab
+from scipy.sparse.linalg import LinearOperator, bicgstab, spilu
 
 from omdt.errors import InputError
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.tree import TreePolicy
+from omdt.watch import Watch, one_thread
 
 Policy = NDArray[np.int64] | NDArray[np.float64]
 """[S] one action a state, or [S, A] the probability of each action in each state."""
@@ -43,6 +51,21 @@ TARGET = 1e-11
 
 DENSE_STATES = 1000
 """Up to here one dense factorisation takes at most some hundredths of a second and gives full precision."""
+
+KRYLOV_STEPS = 100
+"""Steps of BiCGSTAB before its progress is judged; where it works at all, far fewer gain four digits."""
+
+FACTORED_ENTRIES = 1_000_000
+"""Non-zeros up to which an incomplete factorisation is tried: it takes up to a second without a look at the clock."""
+
+FILL = 10.0
+"""Non-zeros of a factorisation per non-zero of the matrix; grids need five to seven for full precision."""
+
+DROPPED = 1e-8
+"""Relative size of the entries that a factorisation may drop; refinement makes up for them."""
+
+SWEEPS = 20
+"""Gauss–Seidel sweeps between two looks at the residual and at the clock."""
 
 MAX_IMPROVEMENTS = 10_000
 """Policies tried at most; what is returned then is still certified, with a wider error."""
@@ -77,9 +100,18 @@ def _toward(value: T, direction: float) -> T:
     return moved if isinstance(value, np.ndarray) else float(moved)
 
 
-def optimal_values(mdp: MDP) -> Certified[Floats]:
+_OPTIMA: WeakKeyDictionary[MDP, Certified[Floats]] = WeakKeyDictionary()
+"""The optimal values of the MDPs in use; an MDP never changes, so they are computed once."""
+
+
+def optimal_values(mdp: MDP, watch: Watch | None = None) -> Certified[Floats]:
     """[S] value of each state under the best policy without any size limit."""
-    return _best_values(mdp, mdp.rewards)
+    known = _OPTIMA.get(mdp)
+    if known is None:
+        known = _best_values(mdp, mdp.rewards, watch)
+        if not _late(watch):
+            _OPTIMA[mdp] = known
+    return known
 
 
 def worst_values(mdp: MDP) -> Certified[Floats]:
@@ -118,21 +150,31 @@ def random_policy(mdp: MDP) -> Floats:
     return np.full(mdp.rewards.shape, 1 / mdp.n_actions)
 
 
-def policy_values(mdp: MDP, policy: Policy) -> Certified[Floats]:
-    """[S] value of each state under the given policy."""
+def policy_values(
+    mdp: MDP, policy: Policy, watch: Watch | None = None, *, start: Floats | None = None
+) -> Certified[Floats]:
+    """[S] value of each state under the given policy.
+
+    Args:
+        mdp: the problem.
+        policy: actions or their probabilities.
+        watch: ends the computation early.
+        start: [S] values of a similar policy, if known.
+    """
     P, r = markov_chain(mdp, policy)
     M = mdp.discount * P
-    values = _fixpoint(M, r, np.zeros(mdp.n_states), mdp.discount, norm=np.inf)
+    begin = np.zeros(mdp.n_states) if start is None else start
+    values = _fixpoint(M, r, begin, mdp.discount, norm=np.inf, watch=watch)
     residual = float(np.abs(r + _product(M, values) - values).max())
     rounding = _rounding(float(np.abs(r).max()), float(np.abs(values).max()), terms=mdp.n_actions)
     return Certified(values, _error(mdp, residual + rounding))
 
 
-def occupancies(mdp: MDP, policy: Policy) -> Certified[Floats]:
+def occupancies(mdp: MDP, policy: Policy, watch: Watch | None = None) -> Certified[Floats]:
     """[S] discounted number of visits Σ_t γ^t Pr(s_t = s) under the given policy."""
     P, _ = markov_chain(mdp, policy)
     M = sparse.csr_array((mdp.discount * P).T)
-    visits = _fixpoint(M, mdp.initial, mdp.initial, mdp.discount, norm=1)
+    visits = _fixpoint(M, mdp.initial, mdp.initial, mdp.discount, norm=1, watch=watch)
     residual = np.abs(mdp.initial + _product(M, visits) - visits).sum()
     rounding = (8 + mdp.n_actions) * EPSILON * np.abs(visits).sum() + _UNDERFLOW
     return Certified(visits, _error(mdp, residual + rounding))
@@ -153,13 +195,16 @@ def evaluate(mdp: MDP, tree: TreePolicy, observations: Floats | None = None) -> 
         tree: the policy.
         observations: [S, F'] what the tree reads in each state; by default the features of the MDP.
     """
-    return tree_return(mdp, tree, observations).value
+    with one_thread():
+        return tree_return(mdp, tree, observations).value
 
 
-def tree_return(mdp: MDP, tree: TreePolicy, observations: Floats | None = None) -> Certified[float]:
+def tree_return(
+    mdp: MDP, tree: TreePolicy, observations: Floats | None = None, watch: Watch | None = None
+) -> Certified[float]:
     """The discounted return of a tree on an MDP with its certified error; arguments as in `evaluate`."""
     actions = tree.actions(mdp.features if observations is None else observations)
-    return expected_return(mdp, policy_values(mdp, actions))
+    return expected_return(mdp, policy_values(mdp, actions, watch))
 
 
 def markov_chain(mdp: MDP, policy: Policy) -> tuple[sparse.csr_array, Floats]:
@@ -189,7 +234,7 @@ def _check_policy(policy: Policy, S: int, A: int) -> None:
             raise InputError(f"the policy's probabilities in state {int(np.argmax(bad))} are not a distribution")
 
 
-def _best_values(mdp: MDP, rewards: Floats) -> Certified[Floats]:
+def _best_values(mdp: MDP, rewards: Floats, watch: Watch | None = None) -> Certified[Floats]:
     """Values of the policy that maximises the given rewards [S, A]."""
     P, (S, A), states = mdp.transitions, rewards.shape, np.arange(mdp.n_states)
     values, actions = np.zeros(S), np.argmax(rewards, axis=1)
@@ -203,16 +248,23 @@ def _best_values(mdp: MDP, rewards: Floats) -> Certified[Floats]:
         M = mdp.discount * P[states * A + actions]
         # A policy that will still be improved need not be evaluated better than its improvement is known.
         accuracy = 0.01 * float(np.abs(best - values).max())
-        values = _fixpoint(M, rewards[states, actions], best, mdp.discount, norm=np.inf, accuracy=accuracy)
+        values = _fixpoint(M, rewards[states, actions], best, mdp.discount, norm=np.inf, accuracy=accuracy, watch=watch)
         error = _error(mdp, _bellman_residual(mdp, rewards, values))
         size = float(np.abs(values).max())
-        if error <= TARGET * size + 4 * _error(mdp, _rounding(size, size)):
+        if error <= TARGET * size + 4 * _error(mdp, _rounding(size, size)) or _late(watch):
             break
     return Certified(values, error)
 
 
 def _fixpoint(
-    M: sparse.csr_array, b: Floats, start: Floats, discount: float, *, norm: float, accuracy: float = 0.0
+    M: sparse.csr_array,
+    b: Floats,
+    start: Floats,
+    discount: float,
+    *,
+    norm: float,
+    accuracy: float = 0.0,
+    watch: Watch | None = None,
 ) -> Floats:
     """Solve x = b + M x, where M ≥ 0 shrinks every vector by the discount in the given norm (1 or ∞).
 
@@ -224,31 +276,121 @@ def _fixpoint(
         # One step of refinement with an accurate residual removes the rounding of the factorisation.
         correction: Floats = lu_solve(factors, b + _product(M, x) - x, check_finite=False)
         return x + correction
+    system = _System(M, b, start, discount, norm, accuracy, watch)
+    for improve in (system.by_krylov, system.by_factors, system.by_sweeps):
+        if system.finished:
+            break
+        improve()
+    return system.x
 
-    def size(vector: Floats) -> float:
-        return float(np.linalg.norm(vector, norm))
 
-    system = LinearOperator(M.shape, matvec=lambda x: x - M @ x, dtype=np.float64)
-    x = start
-    residual = b + M @ x - x
-    while True:
-        goal = max(accuracy, max(0.1 * TARGET * (1 - discount), 4 * EPSILON) * size(x))
-        if size(residual) <= goal:
-            return x
-        # The solver stops by the 2-norm, which bounds the ∞-norm, and the 1-norm when multiplied by √S.
-        enough = goal if norm == np.inf else goal / math.sqrt(len(b))
-        with np.errstate(all="ignore"):
-            correction, _ = bicgstab(system, residual, rtol=1e-4, atol=enough, maxiter=500)
-        candidate = x + correction
-        remaining = b + M @ candidate - candidate
-        if not size(remaining) < 0.5 * size(residual):
-            candidate = x
-            for _ in range(math.ceil(1 / (1 - discount))):
-                candidate = b + M @ candidate
-            remaining = b + M @ candidate - candidate
-            if not size(remaining) < 0.9 * size(residual):
-                return x
-        x, residual = candidate, remaining
+class _OutOfTimeError(Exception):
+    """The watch ran out in the middle of a solver's own loop."""
+
+
+class _System:
+    """The system x = b + M x with its best solution so far; every method goes on from there.
+
+    Attributes:
+        x: the solution so far.
+        residual: b + M x − x.
+    """
+
+    def __init__(
+        self,
+        M: sparse.csr_array,
+        b: Floats,
+        start: Floats,
+        discount: float,
+        norm: float,
+        accuracy: float,
+        watch: Watch | None,
+    ) -> None:
+        self.M, self.b, self.discount, self.norm, self.accuracy, self.watch = M, b, discount, norm, accuracy, watch
+        self.x = start
+        self.residual = b + M @ start - start
+
+    @property
+    def goal(self) -> float:
+        """The size of the residual that is small enough."""
+        return max(self.accuracy, max(0.1 * TARGET * (1 - self.discount), 4 * EPSILON) * self._size(self.x))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the residual is small enough or time is up."""
+        return self._size(self.residual) <= self.goal or _late(self.watch)
+
+    def by_krylov(self) -> None:
+        """BiCGSTAB, again and again as long as it gains a digit each time."""
+        system = LinearOperator(self.M.shape, matvec=lambda x: x - self.M @ x, dtype=np.float64)
+        while not self.finished:
+            # The solver stops by the 2-norm, which bounds the ∞-norm, and the 1-norm when multiplied by √S.
+            enough = self.goal if self.norm == np.inf else self.goal / math.sqrt(len(self.b))
+            reached = [np.zeros_like(self.x)]
+            try:
+                with np.errstate(all="ignore"):
+                    reached[0], _ = bicgstab(
+                        system,
+                        self.residual,
+                        rtol=1e-4,
+                        atol=enough,
+                        maxiter=KRYLOV_STEPS,
+                        callback=self._keep(reached),
+                    )
+            except _OutOfTimeError:
+                pass
+            if not self._moved(self.x + reached[0], gain=0.1):
+                return
+
+    def by_factors(self) -> None:
+        """An incomplete LU factorisation and refinement, as long as that halves the residual."""
+        if self.M.nnz > FACTORED_ENTRIES:
+            return
+        try:
+            factors = spilu((sparse.eye_array(len(self.b)) - self.M).tocsc(), drop_tol=DROPPED, fill_factor=FILL)
+        except RuntimeError:
+            # A pivot was dropped: there is no such factorisation.
+            return
+        while not self.finished and self._moved(self.x + factors.solve(self.residual), gain=0.5):
+            pass
+
+    def by_sweeps(self) -> None:
+        """Gauss–Seidel sweeps in alternating directions, until they gain nothing but rounding any more."""
+        M, x = self.M, self.x.copy()
+        rounds = math.ceil(1 / (1 - self.discount) / SWEEPS)
+        while not self.finished:
+            before = self._size(self.residual)
+            for _ in range(rounds):
+                _relax(M.indptr, M.indices, M.data, self.b, x, SWEEPS)
+                if not self._moved(x, gain=1.0) or self.finished:
+                    break
+            if not self._size(self.residual) < 0.9 * before:
+                return
+
+    def _moved(self, x: Floats, gain: float) -> bool:
+        """Take a solution if its residual is smaller; whether it is smaller by the given factor."""
+        residual = self.b + self.M @ x - x
+        before, after = self._size(self.residual), self._size(residual)
+        if after < before:
+            self.x, self.residual = x.copy(), residual
+        return after < gain * before
+
+    def _keep(self, reached: list[Floats]) -> Callable[[Floats], None]:
+        """A callback for solvers that remembers where they are and stops them when time is up."""
+
+        def keep(x: Floats) -> None:
+            if _late(self.watch):
+                reached[0] = x.copy()
+                raise _OutOfTimeError
+
+        return keep
+
+    def _size(self, vector: Floats) -> float:
+        return float(np.linalg.norm(vector, self.norm))
+
+
+def _late(watch: Watch | None) -> bool:
+    return watch is not None and watch.remaining == 0
 
 
 def _bellman_residual(mdp: MDP, rewards: Floats, values: Floats) -> float:
@@ -302,6 +444,22 @@ def _compensated_product(indptr, indices, data, x, result):  # type: ignore[no-u
                 lost += (term - updated) + total
             total = updated
         result[row] = total + lost
+
+
+@njit(cache=True)
+def _relax(indptr, indices, data, b, x, sweeps):  # type: ignore[no-untyped-def]
+    """Gauss–Seidel passes of x = b + M x in place, every other one backwards, with self-loops solved for exactly."""
+    S = len(x)
+    for count in range(sweeps):
+        for i in range(S):
+            s = i if count % 2 == 0 else S - 1 - i
+            total, stay = b[s], 0.0
+            for k in range(indptr[s], indptr[s + 1]):
+                if indices[k] == s:
+                    stay += data[k]
+                else:
+                    total += data[k] * x[indices[k]]
+            x[s] = total / (1 - stay)
 
 
 @njit(cache=True)

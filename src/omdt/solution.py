@@ -1,12 +1,7 @@
-"""What goes into a method and what comes out: Limits, Watch, Stop, Claim, Solution and its JSON form."""
+"""What goes into a method and what comes out: Limits, Stop, Claim, Solution and its JSON form."""
 
 import json
 import math
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral
@@ -16,11 +11,9 @@ from typing import Any
 from omdt.errors import InputError
 from omdt.files import write_whole
 from omdt.tree import TreePolicy
+from omdt.watch import TracePoint
 
 FORMAT = "omdt-solution-1"
-
-TracePoint = tuple[float, float, float]
-"""Seconds since the start, or nodes where these are limited; value of the best tree; upper bound."""
 
 
 def relative_gap(value: float, bound: float) -> float:
@@ -77,85 +70,6 @@ class Limits:
     def limits_size(self) -> bool:
         """Whether the size of the tree is limited at all."""
         return self.max_depth is not None or self.max_leaf_nodes is not None
-
-
-class Watch:
-    """The clock of one run and the record of what it found so far.
-
-    Args:
-        time_limit: seconds, or None.
-        listener: hears of every improvement, with the seconds since the start.
-        node_limit: partial trees to look at, or None. With a limit the trace counts nodes instead of seconds, so that
-            it is the same in every run.
-    """
-
-    def __init__(
-        self,
-        time_limit: float | None = None,
-        listener: Callable[[TracePoint], None] | None = None,
-        node_limit: int | None = None,
-    ) -> None:
-        self.start = time.perf_counter()
-        self.time_limit = math.inf if time_limit is None else time_limit
-        self.node_limit, self.nodes = node_limit, 0
-        self.listener = listener
-        self.whole: Watch | None = None
-        self._interrupted = False
-        self.trace: list[TracePoint] = []
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.start
-
-    @property
-    def remaining(self) -> float:
-        """Seconds until the time limit, never negative; none after an interrupt."""
-        return 0.0 if self.interrupted else max(0.0, self.time_limit - self.elapsed)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C was pressed."""
-        return self._interrupted or (self.whole is not None and self.whole.interrupted)
-
-    @property
-    def out_of_nodes(self) -> bool:
-        """Whether as many nodes were looked at as the limit allows."""
-        return self.node_limit is not None and self.nodes >= self.node_limit
-
-    def part(self, seconds: float) -> "Watch":
-        """A watch without a listener for a part of the run; an interrupt of the run ends the part, too."""
-        part = Watch(min(seconds, self.remaining))
-        part.whole = self
-        return part
-
-    @contextmanager
-    def catching_interrupts(self) -> Iterator[None]:
-        """Let the first Ctrl-C end the time that remains instead of the program; the second ends that.
-
-        An exception in the middle of compiled code would be lost or do harm. Only the main thread hears of signals.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def interrupt(number: int, frame: object) -> None:
-            self._interrupted = True
-            signal.signal(signal.SIGINT, before)
-
-        before = signal.signal(signal.SIGINT, interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    def report(self, value: float, bound: float) -> None:
-        """Record the value of the best tree and the bound; the listener hears of it."""
-        seconds = round(self.elapsed, 4)
-        if not self.trace or self.trace[-1][1:] != (value, bound):
-            self.trace.append((seconds if self.node_limit is None else float(self.nodes), value, bound))
-        if self.listener is not None:
-            self.listener((seconds, value, bound))
 
 
 class Stop(StrEnum):

@@ -12,9 +12,10 @@ from omdt.methods.iddt import iddt
 from omdt.methods.milp import solve_milp
 from omdt.methods.search.method import search
 from omdt.methods.viper import viper
-from omdt.solution import Claim, Limits, Solution, TracePoint, Watch
+from omdt.solution import Claim, Limits, Solution
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
+from omdt.watch import TracePoint, Watch
 
 METHODS: dict[str, Callable[..., Claim]] = {
     "search": search,

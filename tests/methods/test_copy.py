@@ -12,7 +12,8 @@ import omdt
 from omdt import MDP, InputError, Splits, TreePolicy, planning
 from omdt.environments import PAPER
 from omdt.methods.copy import copy_optimal_policy, grow
-from omdt.solution import Claim, Limits, Stop, Watch
+from omdt.solution import Claim, Limits, Stop
+from omdt.watch import Watch
 from strategies import environment, mdps
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "reference.json").read_text())["environments"]

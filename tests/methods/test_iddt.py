@@ -11,7 +11,8 @@ import omdt
 from omdt import MDP, InputError, Splits, planning
 from omdt.methods import iddt as module
 from omdt.methods.iddt import SoftTree, discretised, iddt, return_gradient, scaling
-from omdt.solution import Limits, Stop, Watch
+from omdt.solution import Limits, Stop
+from omdt.watch import Watch
 from strategies import environment, mdps
 
 

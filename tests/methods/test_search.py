@@ -21,8 +21,9 @@ from omdt.methods.search.boxes import Regions, decisive
 from omdt.methods.search.local import LocalSearch, local_search, to_policy
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, SweptLosses
 from omdt.methods.search.options import DenseOptions, SweptOptions
-from omdt.solution import Limits, Solution, Stop, Watch
+from omdt.solution import Limits, Solution, Stop
 from omdt.splits import Splits
+from omdt.watch import Watch
 from tasks import LABELS, Task, best_return, game, random_mdp, random_questions, rare_paths, symmetric_mdp
 
 PROVEN_RETURNS = [  # as published, found by two other solvers

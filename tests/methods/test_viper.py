@@ -13,7 +13,8 @@ from omdt import MDP, InputError, Splits, TreePolicy, errors, planning
 from omdt.errors import MissingExtraError
 from omdt.methods import viper as module
 from omdt.methods.viper import FITTED_SHARE, SAMPLE, KnownMDP, Schedule, learn, stream, viper
-from omdt.solution import Limits, Stop, Watch
+from omdt.solution import Limits, Stop
+from omdt.watch import Watch
 from strategies import environment, mdps
 
 pytestmark = pytest.mark.needs("sklearn")

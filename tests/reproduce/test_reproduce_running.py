@@ -19,7 +19,7 @@ from omdt.reproduce.progress import Estimate
 from omdt.reproduce.running import MOST_ATTEMPTS, perform
 from omdt.reproduce.store import Record
 from omdt.reproduce.work import OtherWorkerError, execute, reached
-from omdt.solution import Watch
+from omdt.watch import Watch
 
 RUNS = [Run("frozenlake_4x4", "copy", None, seed, None) for seed in range(6)]
 
@@ -120,7 +120,7 @@ def test_an_interrupt_ends_it_and_keeps_what_is_finished():
 
     def finished(record: Record) -> None:
         records.append(record)
-        watch._interrupted = True
+        watch.interrupt()
 
     perform(RUNS, UnreliableEngine({}), watch, finished=finished, under_way=lambda runs: None)
     assert 1 <= len(records) <= 2
@@ -157,7 +157,7 @@ def test_stopping_ends_the_processes_in_the_middle_of_a_run():
     def under_way(runs: list[Run]) -> None:
         if any(reached(path) for path in Path(engine.folder).iterdir()):
             started.set()
-            watch._interrupted = True
+            watch.interrupt()
 
     long = Run("tictactoe_vs_random", "search", 4, 0, 600.0)
     try:

@@ -19,9 +19,10 @@ import numpy as np
 from omdt import planning
 from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
-from omdt.solution import Claim, Limits, Stop, Watch
+from omdt.solution import Claim, Limits, Stop
 from omdt.splits import Splits, midpoints
 from omdt.tree import Nodes, TreePolicy
+from omdt.watch import Watch
 
 TIES = ("lowest", "any")
 

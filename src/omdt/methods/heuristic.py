@@ -1,6 +1,7 @@
 """What the methods that search for no proof have in common."""
 
-from omdt.solution import Stop, Watch
+from omdt.solution import Stop
+from omdt.watch import Watch
 
 
 def why_stopped(watch: Watch) -> Stop:

@@ -31,9 +31,10 @@ from omdt import planning
 from omdt.errors import InputError
 from omdt.mdp import MDP, Floats
 from omdt.methods.heuristic import why_stopped
-from omdt.solution import Claim, Limits, Watch
+from omdt.solution import Claim, Limits
 from omdt.splits import Splits
 from omdt.tree import Attach, Nodes, TreePolicy
+from omdt.watch import Watch
 
 RESTARTS = 3
 STEPS = 150

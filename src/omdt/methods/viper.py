@@ -28,9 +28,10 @@ from omdt.errors import InputError, require
 from omdt.mdp import MDP, Floats, Ints
 from omdt.methods.heuristic import why_stopped
 from omdt.simulation import simulate
-from omdt.solution import Claim, Limits, Watch
+from omdt.solution import Claim, Limits
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
+from omdt.watch import Watch
 
 MAX_STEPS = 1000
 """An episode that has not ended by then is cut."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from html import escape
 
 from omdt.report.words import number
-from omdt.solution import Solution, TracePoint
+from omdt.solution import Solution
+from omdt.watch import TracePoint
 
 HEIGHT = 260.0
 LEFT, RIGHT, TOP, BOTTOM = 74.0, 14.0, 12.0, 44.0

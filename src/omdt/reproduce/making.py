@@ -20,7 +20,7 @@ from omdt.reproduce.store import Record, Store
 from omdt.reproduce.summary import summary_markdown
 from omdt.reproduce.tables import TABLES
 from omdt.reproduce.writing import to_csv, to_latex
-from omdt.solution import Watch
+from omdt.watch import Watch
 
 if TYPE_CHECKING:
     from rich.console import Console

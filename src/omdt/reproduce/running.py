@@ -10,7 +10,7 @@ from omdt.reproduce.engines import Engine
 from omdt.reproduce.grid import Run, problem_digest
 from omdt.reproduce.store import Record
 from omdt.reproduce.work import OtherWorkerError, execute
-from omdt.solution import Watch
+from omdt.watch import Watch
 
 MOST_ATTEMPTS = 3
 """So many workers may be lost with a run before it is given up."""

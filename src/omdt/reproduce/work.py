@@ -18,8 +18,8 @@ from omdt.environments import make
 from omdt.errors import InputError
 from omdt.reproduce.grid import Run, key, problem, problem_digest
 from omdt.reproduce.store import Record
-from omdt.solution import TracePoint
 from omdt.solving import solve
+from omdt.watch import TracePoint
 
 PROGRESS_SECONDS = 0.5
 """Least time between two reports of one run."""

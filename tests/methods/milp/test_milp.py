@@ -19,9 +19,10 @@ from omdt.mdp import MDP
 from omdt.methods.milp import BACKENDS, gurobi, highs, scip, solve_milp
 from omdt.methods.milp.backend import Record, SolverError, interruptible
 from omdt.methods.milp.formulation import encode, formulate
-from omdt.solution import Claim, Limits, Stop, Watch
+from omdt.solution import Claim, Limits, Stop
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
+from omdt.watch import Watch
 
 MODULES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
 EACH_BACKEND = [pytest.param(name, marks=pytest.mark.needs(MODULES[name])) for name in BACKENDS]

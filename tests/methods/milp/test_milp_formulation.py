@@ -16,9 +16,9 @@ from omdt.mdp import MDP
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model, decode, encode, formulate
 from omdt.methods.milp.tolerance import dual_error, leak
-from omdt.solution import Watch
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
+from omdt.watch import Watch
 
 REFERENCE = json.loads((Path(__file__).parents[2] / "data" / "reference.json").read_text())["environments"]
 

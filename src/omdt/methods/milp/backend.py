@@ -12,8 +12,9 @@ from omdt.mdp import Floats
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model, decode
 from omdt.methods.milp.tolerance import dual_error, leak, looseness
-from omdt.solution import Limits, Stop, Watch
+from omdt.solution import Limits, Stop
 from omdt.tree import TreePolicy
+from omdt.watch import Watch
 
 
 class SolverError(RuntimeError):

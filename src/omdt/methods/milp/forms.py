@@ -7,8 +7,8 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.methods.milp.occupancy import MARGIN, flow_matrix, occupancy_bounds
-from omdt.solution import Watch
 from omdt.splits import Splits
+from omdt.watch import Watch
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,9 @@ from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.methods.milp.forms import Parts, Tuning, division, paper_parts, strong_parts, weigh
 from omdt.methods.milp.occupancy import flow_matrix
-from omdt.solution import Watch
 from omdt.splits import Splits, answers
 from omdt.tree import LEAF, Attach, Nodes, TreePolicy
+from omdt.watch import Watch
 
 FORMS = ("paper", "strong")
 

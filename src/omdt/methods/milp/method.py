@@ -9,9 +9,10 @@ from omdt.mdp import MDP
 from omdt.methods.milp.backend import Backend, Record
 from omdt.methods.milp.formulation import FORMS, encode, formulate
 from omdt.methods.search.local import local_search
-from omdt.solution import Claim, Limits, Stop, Watch
+from omdt.solution import Claim, Limits, Stop
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
+from omdt.watch import Watch
 
 BACKENDS = ("highs", "scip", "gurobi")
 

@@ -24,7 +24,7 @@ from scipy import sparse
 
 from omdt.errors import require
 from omdt.mdp import MDP, Bools, Floats, Ints
-from omdt.solution import Watch
+from omdt.watch import Watch
 
 MARGIN = 1e-4
 """By which fraction bounds are enlarged: SCIP's presolve takes bounds that a tree meets exactly for contradictions."""

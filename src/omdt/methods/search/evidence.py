@@ -33,7 +33,7 @@ from omdt.methods.search.exact import (
     budget_of,
 )
 from omdt.methods.search.local import Nested, replaced
-from omdt.solution import Watch
+from omdt.watch import Watch
 
 MARGIN = 4e-4
 """The part of the gap by which evidence may miss what the search asks for, because it is written with fewer digits."""

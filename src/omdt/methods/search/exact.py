@@ -34,7 +34,7 @@ from omdt.methods.search.options import DenseOptions, OptionBound, SweptOptions
 from omdt.methods.search.symmetry import Symmetries
 from omdt.methods.search.tables import OutOfTimeError, Tables
 from omdt.planning import Certified
-from omdt.solution import Watch
+from omdt.watch import Watch
 
 BLIND = 3
 """After so many ancestors of which losses could tell something and options could not, options are let alone."""

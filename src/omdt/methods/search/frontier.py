@@ -32,7 +32,8 @@ from omdt.methods.search.exact import MAX_PINS, Case, Explorer, Findings, Incumb
 from omdt.methods.search.local import LocalSearch, Size
 from omdt.methods.search.symmetry import Symmetries, find, nothing
 from omdt.planning import Certified
-from omdt.solution import Limits, Watch
+from omdt.solution import Limits
+from omdt.watch import Watch
 
 CASES_A_ROUND = 8
 NODES_A_CASE = 128

@@ -19,9 +19,10 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import MDP, Floats, Ints
 from omdt.methods.search.evaluation import Engine, engine
-from omdt.solution import Limits, Watch
+from omdt.solution import Limits
 from omdt.splits import Splits
 from omdt.tree import Nodes, TreePolicy
+from omdt.watch import Watch
 
 Nested = Any
 """An action, or (k, left, right)."""

@@ -21,8 +21,9 @@ from omdt.methods.search.exact import can_search
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.local import LocalSearch, to_policy
 from omdt.methods.search.losses import cheapest_dense
-from omdt.solution import Claim, Limits, Stop, Watch
+from omdt.solution import Claim, Limits, Stop
 from omdt.splits import Splits
+from omdt.watch import Watch
 
 FIRST_CLIMBS = 3
 NEARLY = 1e-3

@@ -23,7 +23,7 @@ from omdt.mdp import Floats
 from omdt.methods.search.boxes import Region, Regions
 from omdt.methods.search.local import Nested, replaced, sibling_action, side_sums
 from omdt.methods.search.losses import Losses
-from omdt.solution import Watch
+from omdt.watch import Watch
 
 NEGLIGIBLE = 1e-3
 """A loss below this part of the budget counts as none: what was not looked at for it may lose even less."""

@@ -1,0 +1,167 @@
+"""Watch: the clock of one run, what ends it early, and the record of what it found so far.
+
+Compilation is not charged to the time limit: the first call of a compiled loop on a machine takes seconds, which say
+nothing about the problem. The clock stands still while numba compiles.
+"""
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from numba.core import event
+from threadpoolctl import ThreadpoolController
+
+TracePoint = tuple[float, float, float]
+"""Seconds since the start, or nodes where these are limited; value of the best tree; upper bound."""
+
+GRACE_SHARE, GRACE_SECONDS = 0.05, 0.8
+"""By how much a run may exceed its time limit to evaluate the tree that it returns: a share of the limit, and more."""
+
+INTERRUPT_SECONDS = 1.5
+"""The same after Ctrl-C. Another Ctrl-C within this time is taken for an impatient repetition of the first."""
+
+
+class _CompileClock(event.Listener):
+    """Adds up the seconds that numba compiles in this process; compilations that call for others count once."""
+
+    def __init__(self) -> None:
+        self._finished, self._depth, self._began = 0.0, 0, 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of compilation so far, a compilation under way included."""
+        return self._finished + (time.perf_counter() - self._began if self._depth else 0.0)
+
+    def on_start(self, event: event.Event) -> None:
+        """A compilation begins."""
+        if self._depth == 0:
+            self._began = time.perf_counter()
+        self._depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        """A compilation ends."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._finished += time.perf_counter() - self._began
+
+
+_compiling = _CompileClock()
+event.register("numba:compile", _compiling)  # type: ignore[no-untyped-call]
+
+
+class Watch:
+    """The clock of one run and the record of what it found so far.
+
+    Args:
+        time_limit: seconds, or None.
+        listener: hears of every improvement, with the seconds since the start.
+        node_limit: partial trees to look at, or None. With a limit the trace counts nodes instead of seconds, so that
+            it is the same in every run.
+    """
+
+    def __init__(
+        self,
+        time_limit: float | None = None,
+        listener: Callable[[TracePoint], None] | None = None,
+        node_limit: int | None = None,
+    ) -> None:
+        self.start = time.perf_counter() - _compiling.seconds
+        self.time_limit = math.inf if time_limit is None else time_limit
+        self.node_limit, self.nodes = node_limit, 0
+        self.listener = listener
+        self.whole: Watch | None = None
+        self.reserved = 0.0
+        self._interrupted_at: float | None = None
+        self.trace: list[TracePoint] = []
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start, without those in which numba compiled."""
+        return time.perf_counter() - _compiling.seconds - self.start
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the time limit less what is reserved, never negative; none after an interrupt."""
+        return 0.0 if self.interrupted else max(0.0, self.time_limit - self.reserved - self.elapsed)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._interrupted_at is not None or (self.whole is not None and self.whole.interrupted)
+
+    @property
+    def out_of_nodes(self) -> bool:
+        """Whether as many nodes were looked at as the limit allows."""
+        return self.node_limit is not None and self.nodes >= self.node_limit
+
+    def interrupt(self) -> None:
+        """End the time that remains, as Ctrl-C does."""
+        self._interrupted_at = self.elapsed
+
+    def part(self, seconds: float) -> "Watch":
+        """A watch without a listener for a part of the run; an interrupt of the run ends the part, too."""
+        part = Watch(min(seconds, self.remaining))
+        part.whole = self
+        return part
+
+    def reserve(self, seconds: float) -> None:
+        """Keep as many seconds of the time limit for the evaluation of the returned tree, but at most half of it."""
+        self.reserved = max(self.reserved, min(seconds, self.time_limit / 2))
+
+    def closing(self) -> "Watch":
+        """A watch for the evaluation of the returned tree: a run may exceed its time limit by a little for it."""
+        if self._interrupted_at is not None:
+            return Watch(max(0.0, self._interrupted_at + INTERRUPT_SECONDS - self.elapsed))
+        return Watch((1 + GRACE_SHARE) * self.time_limit + GRACE_SECONDS - self.elapsed)
+
+    @contextmanager
+    def catching_interrupts(self) -> Iterator[None]:
+        """Let the first Ctrl-C end the time that remains instead of the program; a later one ends the program.
+
+        An exception in the middle of compiled code would be lost or do harm. Only the main thread hears of signals.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def on_signal(number: int, frame: object) -> None:
+            if self._interrupted_at is None:
+                self.interrupt()
+            elif self.elapsed > self._interrupted_at + INTERRUPT_SECONDS:
+                signal.signal(signal.SIGINT, before)
+                if callable(before):
+                    before(number, frame)  # type: ignore[arg-type]
+
+        before = signal.signal(signal.SIGINT, on_signal)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def report(self, value: float, bound: float) -> None:
+        """Record the value of the best tree and the bound; the listener hears of it."""
+        seconds = round(self.elapsed, 4)
+        if not self.trace or self.trace[-1][1:] != (value, bound):
+            self.trace.append((seconds if self.node_limit is None else float(self.nodes), value, bound))
+        if self.listener is not None:
+            self.listener((seconds, value, bound))
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """The linear algebra libraries of this process; finding them takes milliseconds."""
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let the linear algebra use one thread: on systems of this size several wait for one another, and round otherwise.
+
+    The libraries of numpy and scipy are loaded when this module is, so the controller knows them all.
+    """
+    with _controller().limit(limits=1):
+        yield
