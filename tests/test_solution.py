@@ -33,7 +33,16 @@ PROMISED = [
     "trace",
     "tree",
 ]
-EXTENSIONS = {"node_limit", "rounding", "requested_gap", "feature_names", "integer_features", "action_names"}
+EXTENSIONS = {
+    "node_limit",
+    "rounding",
+    "scale",
+    "value_error",
+    "requested_gap",
+    "feature_names",
+    "integer_features",
+    "action_names",
+}
 
 
 def solution(**changes) -> Solution:

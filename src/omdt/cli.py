@@ -399,9 +399,7 @@ app.command(rich_help_panel=TREES)(reproduce)
 
 
 def _progress_line(seconds: float, value: float, bound: float) -> str:
-    from omdt.solution import relative_gap
-
-    return f"value {value:.6g}   bound {bound:.6g}   gap {relative_gap(value, bound):.2%}   {seconds:.0f} s"
+    return f"value {value:.6g}   bound {bound:.6g}   at most {max(0.0, bound - value):.3g} more   {seconds:.0f} s"
 
 
 def _load(problem: str, settings: list[str] | None, discount: float | None) -> "MDP":

@@ -39,7 +39,7 @@ from scipy.sparse.linalg import LinearOperator, bicgstab, spilu
 from omdt.errors import InputError
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.tree import TreePolicy
-from omdt.watch import Watch, one_thread
+from omdt.watch import OutOfTimeError, Watch, one_thread
 
 Policy = NDArray[np.int64] | NDArray[np.float64]
 """[S] one action a state, or [S, A] the probability of each action in each state."""
@@ -49,8 +49,8 @@ T = TypeVar("T", float, Floats)
 TARGET = 1e-11
 """Certified error at which iterative methods stop, relative to the largest absolute value."""
 
-DENSE_STATES = 1000
-"""Up to here one dense factorisation takes at most some hundredths of a second and gives full precision."""
+DENSE_STATES = 300
+"""Up to here one dense factorisation takes at most some milliseconds, as long as iterative methods do."""
 
 KRYLOV_STEPS = 100
 """Steps of BiCGSTAB before its progress is judged; where it works at all, far fewer gain four digits."""
@@ -72,6 +72,12 @@ MAX_IMPROVEMENTS = 10_000
 
 TIE = 1e-13
 """Actions whose Q-values differ by less, relative to the largest absolute Q-value, count as equally good."""
+
+ROUNDING = 1e-12
+"""Part of the scale of a problem that counts as rounding: no return is known better where rewards add up."""
+
+UNCERTAIN = 1e-6
+"""A certified error that is a larger part of the values than this comes from a computation that was cut off."""
 
 _UNDERFLOW = 2.0**-1000
 
@@ -100,23 +106,26 @@ def _toward(value: T, direction: float) -> T:
     return moved if isinstance(value, np.ndarray) else float(moved)
 
 
-_OPTIMA: WeakKeyDictionary[MDP, Certified[Floats]] = WeakKeyDictionary()
-"""The optimal values of the MDPs in use; an MDP never changes, so they are computed once."""
+_OPTIMA: WeakKeyDictionary[MDP, tuple[Certified[Floats], bool]] = WeakKeyDictionary()
+"""The optimal values of the MDPs in use, since an MDP never changes, and whether they are final."""
 
 
 def optimal_values(mdp: MDP, watch: Watch | None = None) -> Certified[Floats]:
-    """[S] value of each state under the best policy without any size limit."""
-    known = _OPTIMA.get(mdp)
-    if known is None:
-        known = _best_values(mdp, mdp.rewards, watch)
-        if not _late(watch):
-            _OPTIMA[mdp] = known
+    """[S] value of each state under the best policy without any size limit.
+
+    They are computed once per MDP. Where a watch ended the computation, the next call goes on from there.
+    """
+    known, final = _OPTIMA.get(mdp, (None, False))
+    if known is None or not (final or _late(watch)):
+        start = np.zeros(mdp.n_states) if known is None else known.value
+        known = _best_values(mdp, mdp.rewards, start, watch)
+        _OPTIMA[mdp] = (known, not _late(watch))
     return known
 
 
 def worst_values(mdp: MDP) -> Certified[Floats]:
     """[S] value of each state under the worst policy."""
-    negated = _best_values(mdp, -mdp.rewards)
+    negated = _best_values(mdp, -mdp.rewards, np.zeros(mdp.n_states))
     return Certified(0.0 - negated.value, negated.error)
 
 
@@ -187,6 +196,51 @@ def expected_return(mdp: MDP, values: Certified[Floats]) -> Certified[float]:
     return Certified(total, values.error * (1 + mdp.n_states * EPSILON) + rounding)
 
 
+def policy_return(mdp: MDP, policy: Policy, values: Certified[Floats], watch: Watch | None = None) -> Certified[float]:
+    """The return of a policy, given its values, with an error that knows where the policy goes.
+
+    With the residual e = r + γ P V̂ − V̂ the return is p0·V̂ + Σ_s x(s) e(s): what is not known of states that the
+    policy never visits does not matter.
+    """
+    P, r = markov_chain(mdp, policy)
+    V = values.value
+    visits = occupancies(mdp, policy, watch)
+    off = np.abs(r + mdp.discount * _product(P, V) - V)
+    off += _rounding(np.abs(r), 0.0, terms=mdp.n_actions)
+    off += (16 + mdp.n_actions) * EPSILON * (np.abs(V) + mdp.discount * (P @ np.abs(V)))
+    rounding = 4 * EPSILON * float(mdp.initial @ np.abs(V)) + _UNDERFLOW
+    error = (
+        float(np.abs(visits.value) @ off) * (1 + mdp.n_states * EPSILON) + visits.error * float(off.max()) + rounding
+    )
+    whole = expected_return(mdp, values)
+    return Certified(whole.value, min(whole.error, error))
+
+
+def scale(mdp: MDP, optimal: Certified[Floats], watch: Watch | None = None) -> float:
+    """The scale of a problem's returns, against which differences are judged; 0 if it is not known.
+
+    It is Σ_s x(s) |r(s, a)| under the optimal policy: rewards may cancel in the return, but their rounding does not.
+    Where nothing is earned but rounding, the scale is such that this counts as rounding, if it is far below any reward.
+    """
+    best = expected_return(mdp, optimal)
+    if best.error > UNCERTAIN * float(np.abs(optimal.value).max()):
+        return 0.0
+    P, r = markov_chain(mdp, greedy(q_values(mdp, optimal)))
+    values = _fixpoint(mdp.discount * P, np.abs(r), np.abs(optimal.value), mdp.discount, norm=np.inf, watch=watch)
+    earned = max(abs(best.value), float(mdp.initial @ values))
+    smallest = float(np.abs(mdp.rewards).min(where=mdp.rewards != 0, initial=np.inf))
+    nothing = earned <= best.error and 4 * best.error <= UNCERTAIN * smallest
+    return 4 * best.error / ROUNDING if nothing else earned
+
+
+def visited(mdp: MDP, policy: Ints) -> Bools:
+    """[S] whether a policy [S] ever comes to each state."""
+    P = mdp.transitions
+    seen = mdp.initial > 0
+    _follow(P.indptr, P.indices, np.arange(mdp.n_states) * mdp.n_actions + policy, seen)
+    return seen
+
+
 def evaluate(mdp: MDP, tree: TreePolicy, observations: Floats | None = None) -> float:
     """The exact discounted return of a tree on an MDP.
 
@@ -204,7 +258,7 @@ def tree_return(
 ) -> Certified[float]:
     """The discounted return of a tree on an MDP with its certified error; arguments as in `evaluate`."""
     actions = tree.actions(mdp.features if observations is None else observations)
-    return expected_return(mdp, policy_values(mdp, actions, watch))
+    return policy_return(mdp, actions, policy_values(mdp, actions, watch), watch)
 
 
 def markov_chain(mdp: MDP, policy: Policy) -> tuple[sparse.csr_array, Floats]:
@@ -234,10 +288,10 @@ def _check_policy(policy: Policy, S: int, A: int) -> None:
             raise InputError(f"the policy's probabilities in state {int(np.argmax(bad))} are not a distribution")
 
 
-def _best_values(mdp: MDP, rewards: Floats, watch: Watch | None = None) -> Certified[Floats]:
+def _best_values(mdp: MDP, rewards: Floats, start: Floats, watch: Watch | None = None) -> Certified[Floats]:
     """Values of the policy that maximises the given rewards [S, A]."""
     P, (S, A), states = mdp.transitions, rewards.shape, np.arange(mdp.n_states)
-    values, actions = np.zeros(S), np.argmax(rewards, axis=1)
+    values, actions = start.copy(), np.argmax(rewards, axis=1)
     for _ in range(MAX_IMPROVEMENTS):
         for forward in (True, False, True, False):
             _sweep(P.indptr, P.indices, P.data, rewards, mdp.discount, values, forward)
@@ -282,10 +336,6 @@ def _fixpoint(
             break
         improve()
     return system.x
-
-
-class _OutOfTimeError(Exception):
-    """The watch ran out in the middle of a solver's own loop."""
 
 
 class _System:
@@ -337,7 +387,7 @@ class _System:
                         maxiter=KRYLOV_STEPS,
                         callback=self._keep(reached),
                     )
-            except _OutOfTimeError:
+            except OutOfTimeError:
                 pass
             if not self._moved(self.x + reached[0], gain=0.1):
                 return
@@ -381,7 +431,7 @@ class _System:
         def keep(x: Floats) -> None:
             if _late(self.watch):
                 reached[0] = x.copy()
-                raise _OutOfTimeError
+                raise OutOfTimeError
 
         return keep
 
@@ -444,6 +494,18 @@ def _compensated_product(indptr, indices, data, x, result):  # type: ignore[no-u
                 lost += (term - updated) + total
             total = updated
         result[row] = total + lost
+
+
+@njit(cache=True)
+def _follow(indptr, indices, rows, seen):  # type: ignore[no-untyped-def]
+    """Mark all states that can be reached from the marked ones, given the row of the transitions of each state."""
+    stack = list(np.flatnonzero(seen))
+    while len(stack):
+        row = rows[stack.pop()]
+        for k in range(indptr[row], indptr[row + 1]):
+            if not seen[indices[k]]:
+                seen[indices[k]] = True
+                stack.append(indices[k])
 
 
 @njit(cache=True)

@@ -2,11 +2,17 @@
 
 from typing import TYPE_CHECKING
 
+from omdt.counting import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from omdt.comparing import Comparison
     from omdt.solution import Solution
+
+
+UNKNOWN = 1e-6
+"""Relative error of a value from which on it is shown."""
 
 
 def show(solution: "Solution", console: "Console") -> None:
@@ -16,26 +22,40 @@ def show(solution: "Solution", console: "Console") -> None:
     from omdt.tree import printable
 
     tree = solution.tree
-    size = f"{tree.n_decision_nodes} decision nodes, {tree.n_leaves} leaves, depth {tree.depth}"
+    nodes, leaves = counted(tree.n_decision_nodes, "decision node"), counted(tree.n_leaves, "leaf", "leaves")
+    size = f"{nodes}, {leaves}, depth {tree.depth}"
     console.print(f"[bold]{escape(printable(solution.problem))}[/bold]  {size}\n")
     line(console, tree.to_text() + "\n")
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(justify="right")
     table.add_column(style="dim")
-    table.add_row("value", f"{solution.value:.9g}", "exact discounted return of this tree")
-    table.add_row("bound", f"{solution.bound:.9g}", _meaning_of_bound(solution))
+    table.add_row("value", f"{solution.value:.9g}", _meaning_of_value(solution))
+    # A bound is rounded up; printed above the optimum it would read as an error.
+    table.add_row("bound", f"{min(solution.bound, solution.optimal_return):.9g}", _meaning_of_bound(solution))
     table.add_row("optimal", f"{solution.optimal_return:.9g}", "best policy of any form")
-    table.add_row("random", f"{solution.random_return:.9g}", "every action equally likely")
-    table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
+    table.add_row("random", f"{solution.random_return:.9g}", "every available action equally likely")
+    if solution.indifferent:
+        table.add_row("normalised", "–", "even the random policy is optimal")
+    else:
+        table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
     console.print(table)
     amount, unit = solution.effort
     effort = f"{amount:.2f} s" if unit == "seconds" else f"{amount:,.0f} {unit}"
     console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
 
 
+def _meaning_of_value(solution: "Solution") -> str:
+    if solution.value_error > UNKNOWN * max(abs(solution.value), solution.scale):
+        return f"return of this tree, ± {solution.value_error:.2g}: time was up before it was known better"
+    return "exact discounted return of this tree"
+
+
 def _meaning_of_bound(solution: "Solution") -> str:
-    return f"no tree of {_limits(solution.max_depth, solution.max_leaf_nodes) or 'any size'} returns more"
+    trees = f"tree of {_limits(solution.max_depth, solution.max_leaf_nodes) or 'any size'}"
+    if solution.proven or not solution.bound_is_optimum:
+        return f"no {trees} returns more"
+    return f"no policy returns more; nothing lower is known for a {trees}"
 
 
 def _limits(max_depth: int | None, max_leaf_nodes: int | None) -> str:
@@ -43,7 +63,7 @@ def _limits(max_depth: int | None, max_leaf_nodes: int | None) -> str:
     if max_depth is not None:
         limits.append(f"depth ≤ {max_depth}")
     if max_leaf_nodes is not None:
-        limits.append(f"at most {max_leaf_nodes} leaves")
+        limits.append(f"at most {counted(max_leaf_nodes, 'leaf', 'leaves')}")
     return " and ".join(limits)
 
 
@@ -51,7 +71,9 @@ def _verdict(solution: "Solution") -> str:
     if solution.proven:
         within = "" if solution.gap == 0 else f" within a gap of {solution.gap:.2g}"
         return f"[bold green]proven optimal[/bold green]{within}"
-    return f"[bold yellow]not proven[/bold yellow], gap {solution.gap:.2%}"
+    share = solution.on_scale(solution.excess)
+    way = "" if share is None else f", {share:.2%} of the way from random to optimal"
+    return f"[bold yellow]not proven[/bold yellow]: a better tree may return up to {solution.excess:.3g} more{way}"
 
 
 def show_comparison(comparison: "Comparison", console: "Console") -> None:

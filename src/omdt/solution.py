@@ -10,15 +10,31 @@ from typing import Any
 
 from omdt.errors import InputError
 from omdt.files import write_whole
+from omdt.planning import ROUNDING
 from omdt.tree import TreePolicy
 from omdt.watch import TracePoint
 
 FORMAT = "omdt-solution-1"
 
 
-def relative_gap(value: float, bound: float) -> float:
-    """How far a bound is above a value, relative to the value."""
-    return max(0.0, bound - value) / max(abs(value), 1e-12)
+SMALL = 1e-5
+"""A value that is a smaller part of the problem's scale counts as this part where a gap is relative to it."""
+
+
+def relative_gap(value: float, bound: float, scale: float = 0.0) -> float:
+    """How far a bound is above a value, relative to the value, or to a small part of the problem's scale if larger."""
+    return max(0.0, bound - value) / max(abs(value), SMALL * scale, 1e-12)
+
+
+def tolerated_excess(value: float, gap: float, scale: float) -> float:
+    """By how much a bound may exceed a value whose relative gap counts as proven, in the units of the return.
+
+    Args:
+        value: the value.
+        gap: the requested gap.
+        scale: the scale of the problem's returns, as `planning.scale` has it.
+    """
+    return max(gap * max(abs(value), SMALL * scale), ROUNDING * scale)
 
 
 @dataclass(frozen=True)
@@ -122,6 +138,9 @@ class Solution:
         trace: how value and bound moved over the seconds, or over the nodes where these are limited.
         node_limit: limit on the partial trees that the search looks at, or None.
         rounding: how much value and bound may differ by rounding alone.
+        scale: the scale of the problem's returns, against which a gap is measured where the value is nearly 0.
+        value_error: how far the true return of the tree may be from the value; more than rounding only where time ran
+            out in the middle of the evaluation.
     """
 
     problem: str
@@ -141,19 +160,43 @@ class Solution:
     trace: tuple[TracePoint, ...]
     node_limit: int | None = None
     rounding: float = 0.0
+    scale: float = 0.0
+    value_error: float = 0.0
 
     @property
     def gap(self) -> float:
         """How far the value may be from the best of any tree within the limits, relative to the value.
 
+        Where the value is next to nothing at the scale of the problem, the gap is relative to a small part of that.
+
         The bound is rounded up; a finished search whose bound exceeds the value for no other reason has a gap of 0.
         """
-        return 0.0 if self.bound - self.value <= self.rounding else relative_gap(self.value, self.bound)
+        return 0.0 if self.bound - self.value <= self.rounding else relative_gap(self.value, self.bound, self.scale)
 
     @property
     def proven(self) -> bool:
         """Whether the gap is at most the requested one."""
         return self.gap <= self.requested_gap
+
+    @property
+    def excess(self) -> float:
+        """How much more than this tree another one within the limits may still return."""
+        return 0.0 if self.gap == 0 else self.bound - self.value
+
+    @property
+    def bound_is_optimum(self) -> bool:
+        """Whether the bound says no more than that no tree beats the best policy of any form."""
+        return self.bound >= self.optimal_return - self.rounding
+
+    @property
+    def indifferent(self) -> bool:
+        """Whether even the random policy is optimal."""
+        largest = max(abs(self.optimal_return), abs(self.random_return), self.scale)
+        return self.optimal_return - self.random_return <= ROUNDING * largest
+
+    def on_scale(self, difference: float) -> float | None:
+        """A difference of returns as a part of that between the random and the optimal policy, if they differ."""
+        return None if self.indifferent else difference / (self.optimal_return - self.random_return)
 
     @property
     def effort(self) -> tuple[float, str]:
@@ -166,11 +209,10 @@ class Solution:
     def normalized_return(self) -> float:
         """The return on a scale where the random policy has 0 and the optimal policy has 1.
 
-        Where even the random policy is optimal, so is every policy, and the answer is 1.
+        Where even the random policy is optimal (`indifferent`), there is no such scale, and the answer is 1.
         """
-        span = self.optimal_return - self.random_return
-        negligible = 1e-12 * max(abs(self.optimal_return), abs(self.random_return))
-        return (self.value - self.random_return) / span if span > negligible else 1.0
+        share = self.on_scale(self.value - self.random_return)
+        return 1.0 if share is None else share
 
     def _repr_svg_(self) -> str:
         """The drawn tree, for notebooks."""
@@ -204,6 +246,8 @@ class Solution:
             "seed": self.seed,
             "node_limit": self.node_limit,
             "rounding": self.rounding,
+            "scale": self.scale,
+            "value_error": self.value_error,
             "trace": [list(point) for point in self.trace],
             "feature_names": list(self.tree.feature_names),
             "integer_features": list(self.tree.integer),
@@ -254,6 +298,8 @@ class Solution:
             trace=tuple(_trace_point(point) for point in _entry(data, "trace", list)),
             node_limit=_entry(data, "node_limit", int, type(None)) if "node_limit" in data else None,
             rounding=_number(data, "rounding") if "rounding" in data else 0.0,
+            scale=_number(data, "scale") if "scale" in data else 0.0,
+            value_error=_number(data, "value_error") if "value_error" in data else 0.0,
         )
 
 

@@ -15,7 +15,7 @@ from omdt.methods.viper import viper
 from omdt.solution import Claim, Limits, Solution
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
-from omdt.watch import TracePoint, Watch
+from omdt.watch import TracePoint, Watch, one_thread
 
 METHODS: dict[str, Callable[..., Claim]] = {
     "search": search,
@@ -27,6 +27,9 @@ METHODS: dict[str, Callable[..., Claim]] = {
 
 TOLERANCE = 1e-9
 """Relative excess of a value over its bound that is not yet called a false claim."""
+
+PLANNING_SHARE = 0.3
+"""Part of the time limit for the optimal values, and for the random policy's, at most."""
 
 
 def solve(
@@ -77,15 +80,20 @@ def solve(
         raise InputError(f"node_limit is for the method search; limit the time of {method} instead")
     limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit, node_limit)
     max_depth, max_leaf_nodes, seed = limits.max_depth, limits.max_leaf_nodes, limits.seed
-    splits = Splits.of(mdp) if splits is None else splits
     watch = Watch(time_limit, progress, limits.node_limit)
+    with watch.catching_interrupts(), one_thread():
+        splits = Splits.of(mdp) if splits is None else splits
+        planning.optimal_values(mdp, watch.part(PLANNING_SHARE * watch.time_limit))
+        random = _random_return(mdp, watch.part(PLANNING_SHARE * watch.time_limit))
     claim = METHODS[method](mdp, splits, limits, watch, **options)
-    tree = claim.tree.pruned(splits.observations)
-    value = planning.tree_return(mdp, tree, splits.observations)
-    optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
-    random = planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp)))
+    with watch.catching_interrupts(), one_thread():
+        tree = claim.tree.pruned(splits.observations)
+        value = planning.tree_return(mdp, tree, splits.observations, watch.closing())
+        values = planning.optimal_values(mdp, watch.closing())
+        scale = planning.scale(mdp, values, watch.closing())
+    optimal = planning.expected_return(mdp, values)
     _check_size(tree, limits)
-    bound, rounding = _checked_bound(claim, value, optimal)
+    bound, rounding = _checked_bound(claim, value, optimal, scale)
     if options.get("certificate") is not None:
         # What a certificate proves is not to be lowered to an optimum that it does not speak of.
         bound = max(claim.bound, bound)
@@ -108,7 +116,13 @@ def solve(
         trace=tuple(watch.trace),
         node_limit=limits.node_limit,
         rounding=rounding,
+        scale=scale,
+        value_error=value.error,
     )
+
+
+def _random_return(mdp: MDP, watch: Watch) -> planning.Certified[float]:
+    return planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp), watch))
 
 
 def _check_size(tree: TreePolicy, limits: Limits) -> None:
@@ -121,16 +135,17 @@ def _check_size(tree: TreePolicy, limits: Limits) -> None:
 
 
 def _checked_bound(
-    claim: Claim, value: planning.Certified[float], optimal: planning.Certified[float]
+    claim: Claim, value: planning.Certified[float], optimal: planning.Certified[float], scale: float
 ) -> tuple[float, float]:
     """The claimed bound, at most the optimum and at least the value; and what both may differ by rounding alone."""
     rounding = 2 * (value.error + optimal.error)
     # Where nothing can be earned at all, only underflow is left.
-    tolerance = TOLERANCE * max(abs(value.value), abs(optimal.value), 1e-280)
+    tolerance = TOLERANCE * max(abs(value.value), abs(optimal.value), scale, 1e-280)
     if not value.value <= claim.bound + rounding + tolerance:
         raise FalseClaimError(
             f"the method claims that no tree returns more than {claim.bound!r}, "
             f"but its own tree returns {value.value!r}"
         )
-    # Where even the value is known to less than the tolerance, what is not known counts as gap.
-    return max(min(claim.bound, optimal.upper), value.upper), rounding if rounding <= tolerance else 0.0
+    bound = max(min(claim.bound, optimal.upper), min(value.upper, optimal.upper))
+    # Where the value is known to less than the tolerance, what is not known counts as gap.
+    return bound, max(planning.ROUNDING * scale, rounding if rounding <= tolerance else 0.0)

@@ -11,9 +11,8 @@ Two questions that divide the states into the same two sets, in either order, ar
 A question with the same answer in every state is none.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -124,14 +123,41 @@ def _predicates(predicates: ArrayLike | None, labels: Sequence[str], mdp: MDP) -
 
 def _distinct(observations: Floats, candidates: list[tuple[int, float, bool]]) -> list[tuple[int, float, bool]]:
     """The candidates without those that repeat the partition of an earlier one or divide nothing."""
-    seen: set[bytes] = set()
+    seen: dict[tuple[int, int], list[tuple[int, float, bool]]] = {}
     kept = []
-    for j, k, equality in candidates:
-        side = answers(observations[:, j], k, equality)
-        if side.all() or not side.any():
+    for candidate, key in zip(candidates, _keys(observations, candidates), strict=True):
+        if key is None or any(_alike(observations, candidate, other) for other in seen.get(key, ())):
             continue
-        partition = blake2b(np.packbits(side ^ side[0]).tobytes()).digest()
-        if partition not in seen:
-            seen.add(partition)
-            kept.append((j, k, equality))
+        seen.setdefault(key, []).append(candidate)
+        kept.append(candidate)
     return kept
+
+
+def _keys(observations: Floats, candidates: list[tuple[int, float, bool]]) -> Iterator[tuple[int, int] | None]:
+    """A key per candidate, the same for the same partition; None where nothing is divided.
+
+    Every state has two random weights, and the key is the weight of the side on which state 0 is not. So all
+    thresholds of a feature are looked at in one pass over its sorted values.
+    """
+    weights = np.random.default_rng(0).integers(0, 2**64, size=(2, len(observations)), dtype=np.uint64)
+    column = -1
+    for j, k, equality in candidates:
+        if j != column:
+            column = j
+            order = np.argsort(observations[:, j], kind="stable")
+            values = observations[order, j]
+            up_to = np.hstack([np.zeros((2, 1), np.uint64), np.cumsum(weights[:, order], axis=1)])
+        first = np.searchsorted(values, k, side="left") if equality else 0
+        last = np.searchsorted(values, k, side="right")
+        left = up_to[:, last] - up_to[:, first]
+        if last - first in (0, len(values)):
+            yield None
+            continue
+        other = left if answers(observations[:1, j], k, equality)[0] else up_to[:, -1] - left
+        yield int(other[0]), int(other[1])
+
+
+def _alike(observations: Floats, one: tuple[int, float, bool], other: tuple[int, float, bool]) -> bool:
+    """Whether two candidates divide the states into the same two sets."""
+    first, second = (answers(observations[:, j], k, equality) for j, k, equality in (one, other))
+    return np.array_equal(first ^ first[0], second ^ second[0])

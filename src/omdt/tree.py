@@ -224,15 +224,29 @@ class TreePolicy:
             observations: [n, F] all observations that can occur.
         """
         X = np.asarray(observations, dtype=np.float64)
-        self.actions(X)
-        tree, smaller = self, self._pruned_once(X)
-        while smaller.n_nodes < tree.n_nodes:
-            tree, smaller = smaller, smaller._pruned_once(X)
+        smaller = self.reduced(X)
         return replace(
             smaller,
             threshold=_midway(smaller, X),
             integer=tuple(bool(whole) for whole in (X == np.floor(X)).all(axis=0)),
         )
+
+    def reduced(self, observations: ArrayLike) -> Self:
+        """The tree without the nodes that do not matter for the observations [n, F], its thresholds as they are."""
+        X = np.asarray(observations, dtype=np.float64)
+        self.actions(X)
+        tree, smaller = self, self._pruned_once(X)
+        while smaller.n_nodes < tree.n_nodes:
+            tree, smaller = smaller, smaller._pruned_once(X)
+        return smaller
+
+    def with_leaf(self, node: int, action: int) -> Self:
+        """The tree with a leaf in place of a node and all that is below it."""
+        return self._changed(node, node, action)
+
+    def with_child(self, node: int, child: int) -> Self:
+        """The tree with a node that is below another one in place of that."""
+        return self._changed(node, child, LEAF)
 
     def question(self, node: int) -> str:
         """What a decision node asks, as in `X ≤ 2`; yes leads left."""
@@ -274,6 +288,22 @@ class TreePolicy:
             at[moving] = np.where(self._goes_right(nodes, X[moving]), self.right[nodes], self.left[nodes])
             moving = moving[self.feature[at[moving]] != LEAF]
         return at
+
+    def _changed(self, node: int, other: int, action: int) -> Self:
+        """The tree with another node in place of a node; that becomes a leaf if an action is given."""
+        grown = Nodes()
+        stack: list[tuple[int, Attach | None]] = [(0, None)]
+        while stack:
+            i, attach = stack.pop()
+            takes = action if i == node else LEAF
+            i = other if i == node else i
+            if takes != LEAF or self.feature[i] == LEAF:
+                grown.leaf(int(self.action[i]) if takes == LEAF else takes, attach)
+                continue
+            index = grown.split(int(self.feature[i]), float(self.threshold[i]), bool(self.equality[i]), attach)
+            stack.append((int(self.right[i]), (index, "right")))
+            stack.append((int(self.left[i]), (index, "left")))
+        return grown.tree(type(self), self.feature_names, self.action_names, self.integer)
 
     def _pruned_once(self, X: Floats) -> Self:
         grown = Nodes()

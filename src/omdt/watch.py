@@ -21,8 +21,15 @@ TracePoint = tuple[float, float, float]
 GRACE_SHARE, GRACE_SECONDS = 0.05, 0.8
 """By how much a run may exceed its time limit to evaluate the tree that it returns: a share of the limit, and more."""
 
+LEAST_SECONDS = 0.2
+"""For that evaluation in any case: enough for some ten thousand states."""
+
 INTERRUPT_SECONDS = 1.5
 """The same after Ctrl-C. Another Ctrl-C within this time is taken for an impatient repetition of the first."""
+
+
+class OutOfTimeError(Exception):
+    """A watch ran out in the middle of a computation."""
 
 
 class _CompileClock(event.Listener):
@@ -88,6 +95,11 @@ class Watch:
         """Seconds until the time limit less what is reserved, never negative; none after an interrupt."""
         return 0.0 if self.interrupted else max(0.0, self.time_limit - self.reserved - self.elapsed)
 
+    def check(self) -> None:
+        """Raise `OutOfTimeError` if no time remains."""
+        if self.remaining == 0:
+            raise OutOfTimeError
+
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C was pressed."""
@@ -109,14 +121,15 @@ class Watch:
         return part
 
     def reserve(self, seconds: float) -> None:
-        """Keep as many seconds of the time limit for the evaluation of the returned tree, but at most half of it."""
-        self.reserved = max(self.reserved, min(seconds, self.time_limit / 2))
+        """Keep this much of the time limit back for what is done with the best tree at the end, at most half of it."""
+        self.reserved = min(seconds, self.time_limit / 2)
 
     def closing(self) -> "Watch":
         """A watch for the evaluation of the returned tree: a run may exceed its time limit by a little for it."""
+        end = (1 + GRACE_SHARE) * self.time_limit + GRACE_SECONDS
         if self._interrupted_at is not None:
-            return Watch(max(0.0, self._interrupted_at + INTERRUPT_SECONDS - self.elapsed))
-        return Watch((1 + GRACE_SHARE) * self.time_limit + GRACE_SECONDS - self.elapsed)
+            end = min(end, self._interrupted_at + INTERRUPT_SECONDS)
+        return Watch(max(LEAST_SECONDS, end - self.elapsed))
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:

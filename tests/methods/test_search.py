@@ -23,7 +23,7 @@ from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, Swept
 from omdt.methods.search.options import DenseOptions, SweptOptions
 from omdt.solution import Limits, Solution, Stop
 from omdt.splits import Splits
-from omdt.watch import Watch
+from omdt.watch import INTERRUPT_SECONDS, OutOfTimeError, Watch
 from tasks import LABELS, Task, best_return, game, random_mdp, random_questions, rare_paths, symmetric_mdp
 
 PROVEN_RETURNS = [  # as published, found by two other solvers
@@ -120,13 +120,13 @@ def test_rounds_that_are_cut_off_come_to_the_same_end(nodes: int, monkeypatch: p
 
 def test_a_node_that_runs_out_of_time_is_late_even_if_it_is_the_last() -> None:
     search = _frontier("frozenlake_4x4")
-    incumbent = search._incumbent(search.main, search.target())
+    incumbent = search._incumbent(search.main, search.local.target)
     exploration = exact.Exploration(
         search.explorer, search.explorer._basis(incumbent, search.watch), incumbent, Watch(1000)
     )
 
     def run_out(bound: float, partial: exact.Partial) -> None:
-        raise tables.OutOfTimeError
+        raise OutOfTimeError
 
     exploration._bound = run_out  # type: ignore[method-assign]
     findings = exploration.run(search.root, 1)
@@ -139,13 +139,13 @@ def test_budget_grows_with_the_target_of_a_wide_gap() -> None:
     search = _frontier("frozenlake_4x4", gap=2.0)
     for value in (-10.0, -9.0, -8.95):
         search.local.value = value
-        incumbent = search._incumbent(search.main, search.target())
-        assert incumbent.budget >= search.explorer.losses.optimum - search.target()
+        incumbent = search._incumbent(search.main, search.local.target)
+        assert incumbent.budget >= search.explorer.losses.optimum - search.local.target
 
 
 def test_raised_targets_leave_the_tables_of_the_proof_where_they_are() -> None:
     search = _frontier("frozenlake_4x4")
-    incumbent = search._incumbent(search.main, search.target())
+    incumbent = search._incumbent(search.main, search.local.target)
     search.explorer.explore(search.root, incumbent, 1, search.watch)
     proof = search.explorer.bases[False]
     for part in (0.9, 0.5):
@@ -245,7 +245,7 @@ def test_losses_hold_for_every_policy_within_the_budget(kind: type[Losses]) -> N
         lost = visits * np.array([losses.delta[np.arange(mdp.n_states), policy] for policy in policies])
         total = lost.sum(axis=1)
         budget = float(rng.choice([np.median(total), total.max(), total.max() / 4])) + 1e-9 * np.abs(total).max()
-        within = losses.within(budget)
+        within = losses.within(budget, Watch())
         for trial in range(10):
             policy = policies[rng.integers(len(policies))]
             inside = rng.random(mdp.n_states) < rng.random()
@@ -325,12 +325,14 @@ def test_sweeps_and_policy_iteration_find_the_same_option_bound() -> None:
         rng = np.random.default_rng(70_000 + seed)
         mdp = random_mdp(rng)
         regions = Regions(Splits.of(mdp).sides())
-        boxes = regions.boxes_of(regions.everything, int(rng.integers(0, 3)))
+        boxes = regions.boxes_of(regions.everything, int(rng.integers(0, 3)), Watch())
         leaf = np.full(mdp.n_states, -1)
         start = planning.optimal_values(mdp).upper
-        dense = DenseOptions(mdp, regions, 2**30).bound(leaf, boxes, start, -np.inf)[0]
+        dense = DenseOptions(mdp, regions, 2**30).bound(leaf, boxes, start, -np.inf, Watch())[0]
         order = rng.permutation(mdp.n_states)
-        swept = SweptOptions(mdp, regions, order, acyclic=False).bound(leaf, boxes, start, dense - 1e-6 * abs(dense))[0]
+        swept = SweptOptions(mdp, regions, order, acyclic=False).bound(
+            leaf, boxes, start, dense - 1e-6 * abs(dense), Watch()
+        )[0]
         scale = float(np.abs(mdp.rewards).max()) / (1 - mdp.discount)
         if mdp.discount < 0.98:
             assert swept == pytest.approx(dense, abs=1e-2 * scale), seed
@@ -414,7 +416,7 @@ def test_boxes_contain_their_state_and_lie_in_every_leaf() -> None:
         regions = Regions(sides)
         region = regions.region(np.arange(len(sides)))
         k = int(rng.integers(0, 4))
-        boxes = [set(regions.boxes[b].tolist()) for b in regions.boxes_of(region, k)]
+        boxes = [set(regions.boxes[b].tolist()) for b in regions.boxes_of(region, k, Watch())]
         for s in range(len(sides)):
             for questions in product(range(sides.shape[1]), repeat=k):
                 leaf = {t for t in range(len(sides)) if all(sides[t, q] == sides[s, q] for q in questions)}
@@ -530,13 +532,25 @@ def test_interrupt_keeps_tree_and_the_bound_that_has_fallen() -> None:
     assert not solution.proven
 
 
-@pytest.mark.usefixtures("ctrl_c")
-def test_second_interrupt_ends_the_program() -> None:
-    def impatient() -> None:
-        with Watch().catching_interrupts():
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
+def impatient() -> Watch:
+    watch = Watch()
+    with watch.catching_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+    return watch
 
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_an_interrupt_that_is_repeated_at_once_counts_once() -> None:
+    watch = impatient()
+    assert watch.interrupted
+    assert watch.remaining == 0
+    assert 0 < watch.closing().remaining <= INTERRUPT_SECONDS
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_second_interrupt_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("omdt.watch.INTERRUPT_SECONDS", 0.0)
     with pytest.raises(KeyboardInterrupt):
         impatient()
 

@@ -91,7 +91,7 @@ def grow(mdp: MDP, observations: Floats, allowed: Bools) -> TreePolicy:
         if common.any():
             nodes.leaf(int(common.argmax()), attach)
             continue
-        feature, threshold = _best_question(observations[rows], _settled(allowed[rows]))
+        feature, threshold = _best_question(observations[rows], settled(allowed[rows]))
         right = observations[rows, feature] > threshold
         index = nodes.split(feature, threshold, False, attach)
         stack.append((rows[right], (index, "right")))
@@ -99,7 +99,7 @@ def grow(mdp: MDP, observations: Floats, allowed: Bools) -> TreePolicy:
     return nodes.tree(TreePolicy, mdp.feature_names, mdp.action_names)
 
 
-def _settled(allowed: Bools) -> Ints:
+def settled(allowed: Bools) -> Ints:
     """[n] one allowed action each, as few different ones as a greedy choice finds."""
     actions = np.zeros(len(allowed), dtype=np.int64)
     open_rows = np.arange(len(allowed))
@@ -129,6 +129,19 @@ def _best_question(X: Floats, actions: Ints) -> tuple[int, float]:
         if entropy[k] < least - 1e-9:
             least, best = entropy[k], (feature, float(midpoints(column[cuts[k] : cuts[k] + 2])[0]))
     return best
+
+
+def least_entropy(left: Floats, right: Floats) -> int | None:
+    """The question that leaves the least entropy of the actions, given their counts [K, A] on both sides.
+
+    None if no question divides anything.
+    """
+    divides = np.flatnonzero((left.sum(axis=1) > 0) & (right.sum(axis=1) > 0))
+    if len(divides) == 0:
+        return None
+    entropy = _entropy(left[divides]) + _entropy(right[divides])
+    # Rounding must not decide between questions that are equally good.
+    return int(divides[np.argmax(entropy <= entropy.min() + 1e-9)])
 
 
 def _entropy(counts: Floats) -> Floats:

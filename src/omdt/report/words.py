@@ -74,12 +74,14 @@ def verdict(solution: Solution) -> Verdict:
     trees = size_limit(solution)
     if solution.gap == 0:
         return Verdict("Proven optimal", f"No {trees} returns more than this one.")
-    short = number(solution.bound - solution.value)
-    room = f"No {trees} returns more than {number(solution.bound)}, which is {short} ({percent(solution.gap)})"
+    room = f"No {trees} returns more than {number(solution.bound)}, which is {number(solution.excess)}"
     if solution.proven:
-        asked = percent(solution.requested_gap)
-        return Verdict("Proven optimal within the gap", f"{room} above this one; a gap of {asked} was asked for.")
-    return Verdict("Not proven", f"{room} above this one. {STOPPED[solution.stop]}")
+        gaps = f"({percent(solution.gap)}) above this one; a gap of {percent(solution.requested_gap)} was asked for."
+        return Verdict("Proven optimal within the gap", f"{room} {gaps}")
+    share = solution.on_scale(solution.excess)
+    way = "" if share is None else f", {percent(share)} of the way from random to optimal,"
+    known = " This is what the best policy of any form returns." if solution.bound_is_optimum else ""
+    return Verdict("Not proven", f"{room}{way} above this one.{known} {STOPPED[solution.stop]}")
 
 
 def conditions(tree: TreePolicy, observations: Floats) -> list[list[str]]:

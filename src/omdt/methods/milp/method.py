@@ -9,6 +9,7 @@ from omdt.mdp import MDP
 from omdt.methods.milp.backend import Backend, Record
 from omdt.methods.milp.formulation import FORMS, encode, formulate
 from omdt.methods.search.local import local_search
+from omdt.methods.shrinking import shrunk
 from omdt.solution import Claim, Limits, Stop
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
@@ -56,7 +57,7 @@ def solve_milp(
         start = planning.tree_return(mdp, tree, splits.observations)
         watch.report(start.value, optimal.upper)
         if optimal.upper - start.value <= limits.gap * abs(start.value) or optimal.value <= start.upper:
-            return Claim(tree, optimal.upper, Stop.COMPLETE)
+            return Claim(shrunk(tree, mdp, splits, watch.closing()), optimal.upper, Stop.COMPLETE)
         model = formulate(
             mdp,
             splits,
@@ -75,7 +76,7 @@ def solve_milp(
     if answer.vector is not None:
         record.found(answer.vector)
     record.bounded(answer.bound)
-    return Claim(record.tree, record.bound, answer.stop)
+    return Claim(shrunk(record.tree, mdp, splits, watch.closing()), record.bound, answer.stop)
 
 
 def _best_leaf(mdp: MDP, splits: Splits) -> tuple[TreePolicy, float]:

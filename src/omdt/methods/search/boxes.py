@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.watch import Watch
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +112,10 @@ class Regions:
         divides = np.flatnonzero(normal.any(axis=0))
         return divides, np.packbits(normal[:, divides], axis=0)
 
-    def boxes_of(self, region: Region, k: int) -> Ints:
+    def boxes_of(self, region: Region, k: int, watch: Watch) -> Ints:
         """The numbers of the boxes of a region with at most k further questions."""
         if (region.number, k) not in self._boxes_of:
-            self._boxes_of[region.number, k] = self._find_boxes(region, k)
+            self._boxes_of[region.number, k] = self._find_boxes(region, k, watch)
         return self._boxes_of[region.number, k]
 
     def count_boxes(self, region: Region, k: int) -> int:
@@ -132,13 +133,14 @@ class Regions:
             self.boxes.append(states)
         return self._box_numbers[key]
 
-    def _find_boxes(self, region: Region, k: int) -> Ints:
+    def _find_boxes(self, region: Region, k: int, watch: Watch) -> Ints:
         if k == 0 or len(self.questions(region)) == 0:
             return np.array([self.number_of(region.states)])
         answers, patterns = self._patterns(region)
         holds = np.ascontiguousarray(answers.T > 0)
         found: dict[int, None] = {}
         for chosen in _combinations(patterns, k):
+            watch.check()
             found[self.number_of(region.states[np.logical_and.reduce(holds[chosen])])] = None
         return np.fromiter(found, dtype=np.int64)
 

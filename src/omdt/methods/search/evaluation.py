@@ -23,6 +23,7 @@ from scipy.sparse.linalg import spsolve
 
 from omdt import planning
 from omdt.mdp import EPSILON, MDP, Floats, Ints
+from omdt.watch import Watch
 
 DENSE_STATES = 1200
 DENSE_ENTRIES = 50_000_000
@@ -55,14 +56,14 @@ class Engine(Protocol):
         """The return of a policy."""
 
 
-def engine(mdp: MDP) -> Engine:
-    """The engine that fits the MDP."""
+def engine(mdp: MDP, watch: Watch | None = None) -> Engine:
+    """The engine that fits the MDP; one that takes long looks at the watch."""
     order = topological_order(mdp)
     if order is not None:
         return Acyclic(mdp, order)
     if mdp.n_states <= DENSE_STATES and mdp.n_states * mdp.rewards.size <= DENSE_ENTRIES:
         return Dense(mdp)
-    return Sparse(mdp)
+    return Sparse(mdp, watch)
 
 
 def topological_order(mdp: MDP) -> Ints | None:
@@ -332,21 +333,29 @@ def _gain(indptr, indices, data, inverse, occupancies, advantages, base, policy)
 
 
 class Sparse:
-    """Every policy by itself."""
+    """Every policy by itself, from the values of the base policy on.
 
-    def __init__(self, mdp: MDP) -> None:
-        self.mdp = mdp
+    When time is up in the middle of an evaluation, what a policy returns for sure counts as its return.
+    """
+
+    def __init__(self, mdp: MDP, watch: Watch | None = None) -> None:
+        self.mdp, self.watch = mdp, watch
+        self.values: Floats | None = None
 
     def rebase(self, policy: Ints) -> None:
         """Make this the base policy."""
-        values = planning.policy_values(self.mdp, policy)
-        self.value = planning.expected_return(self.mdp, values).value
-        self.occupancies = planning.occupancies(self.mdp, policy).value
+        values = planning.policy_values(self.mdp, policy, self.watch, start=self.values)
+        self.value, self.values = self._return(values), values.value
+        self.occupancies = planning.occupancies(self.mdp, policy, self.watch).value
         self.advantages = _advantages(self.mdp, values.value)
 
     def evaluate(self, policy: Ints) -> float:
         """The return of a policy."""
-        return planning.expected_return(self.mdp, planning.policy_values(self.mdp, policy)).value
+        return self._return(planning.policy_values(self.mdp, policy, self.watch, start=self.values))
+
+    def _return(self, values: planning.Certified[Floats]) -> float:
+        expected = planning.expected_return(self.mdp, values)
+        return expected.lower if self.watch is not None and self.watch.remaining == 0 else expected.value
 
 
 def look_ahead(mdp: MDP, values: Floats) -> Floats:

@@ -322,7 +322,7 @@ class Proof:
             self.bound += max(0.0, float(self.free.context.budget)) * (1 + 8 * EPSILON)
             self._write_close(None, self.free, Step("s", claims=(None,)))
             return
-        losses = explorer.losses.within(budget)
+        losses = explorer.losses.within(budget, self.watch)
         self.without = np.isinf(losses.delta)
         basis = Basis(explorer.nothing, losses, self._tables(losses, budget))
         ground = Ground(self, basis, np.full(self.problem.S, -1), self.free.number)

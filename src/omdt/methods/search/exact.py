@@ -32,9 +32,9 @@ from omdt.methods.search.local import Nested, Size, count_leaves, leaf_actions, 
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, SweptLosses
 from omdt.methods.search.options import DenseOptions, OptionBound, SweptOptions
 from omdt.methods.search.symmetry import Symmetries
-from omdt.methods.search.tables import OutOfTimeError, Tables
+from omdt.methods.search.tables import Tables
 from omdt.planning import Certified
-from omdt.watch import Watch
+from omdt.watch import OutOfTimeError, Watch
 
 BLIND = 3
 """After so many ancestors of which losses could tell something and options could not, options are let alone."""
@@ -205,7 +205,10 @@ class Explorer:
 
     def explore(self, case: Case, incumbent: Incumbent, nodes: int, watch: Watch) -> Findings:
         """Look at up to so many nodes below a partial tree, best first."""
-        basis = self._basis(incumbent, watch)
+        try:
+            basis = self._basis(incumbent, watch)
+        except OutOfTimeError:
+            return Findings([case], -np.inf, None, -np.inf, late=True)
         if case[1].pins:
             pinned = self._pinned_basis(case[1].pins, basis, watch)
             if pinned is None:
@@ -217,7 +220,7 @@ class Explorer:
         """The basis without leaves, with tables for a budget; the last ones of both kinds of targets are kept."""
         basis = self.bases.get(incumbent.raised)
         if basis is None or basis.tables.budget != incumbent.budget:
-            losses = self.losses.within(incumbent.budget)
+            losses = self.losses.within(incumbent.budget, watch)
             basis = Basis(self.nothing, losses, self.tables(losses, incumbent.budget, watch))
             self.bases[incumbent.raised] = basis
         basis.tables.watch = watch
@@ -496,11 +499,11 @@ class Exploration:
         if sum(self.regions.count_boxes(o.region, min(o.depth, spare)) for o in opens) > MAX_BOXES:
             return np.inf, partial.vector, None
         # In this order, and not in that of their numbers, which depends on what was looked at before.
-        active = np.concatenate([self.regions.boxes_of(o.region, min(o.depth, spare)) for o in opens])
+        active = np.concatenate([self.regions.boxes_of(o.region, min(o.depth, spare), self.watch) for o in opens])
         if self.explorer.options.price(active) > MAX_PRICE:
             return np.inf, partial.vector, None
         start = self.explorer.start if partial.vector is None else partial.vector
-        bound, vector, visits = self.explorer.options.bound(actions, active, start, self.target)
+        bound, vector, visits = self.explorer.options.bound(actions, active, start, self.target, self.watch)
         if bound <= self.target:
             return bound, vector, None
         gains = visits[:, None] * (look_ahead(self.mdp, vector) - vector[:, None])

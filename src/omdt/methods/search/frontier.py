@@ -24,7 +24,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from omdt.mdp import MDP, Bools, Floats
 from omdt.methods.search.boxes import decisive
@@ -33,7 +32,7 @@ from omdt.methods.search.local import LocalSearch, Size
 from omdt.methods.search.symmetry import Symmetries, find, nothing
 from omdt.planning import Certified
 from omdt.solution import Limits
-from omdt.watch import Watch
+from omdt.watch import Watch, one_thread
 
 CASES_A_ROUND = 8
 NODES_A_CASE = 128
@@ -126,7 +125,7 @@ def explore(problem: Problem | str, case: Case, incumbent: Incumbent, nodes: int
     watch = Watch(max(0.0, deadline - time.time()))
     if isinstance(problem, str):
         return _explorers[problem].explore(case, incumbent, nodes, watch)
-    with _exploring, threadpool_limits(1):
+    with _exploring, one_thread():
         if problem.name not in _explorers:
             _explorers.clear()
             _explorers[problem.name] = problem.explorer()
@@ -266,15 +265,16 @@ class Frontier:
         # and every worker share the rest.
         memory = limits.memory_limit * 2**20
         max_bytes = 2 * memory // 3 // (limits.threads + 1)
+        self.sides = local.splits.sides()
         symmetries, self.slack = self._symmetries(mdp)
-        self.problem = Problem(name, mdp, local.sides, local.size, local.optimal, symmetries, max_bytes)
+        self.problem = Problem(name, mdp, self.sides, local.size, local.optimal, symmetries, max_bytes)
         self.workers = Workers(self.problem, limits.threads, executor, watch)
         self.max_vectors = memory // 6 // (8 * mdp.n_states)
         self.explorer = self.problem.explorer()
         self.may_pin = may_pin and self.explorer.acyclic
         self.rounds, self.out_of_memory = 0, False
-        self.unrestricted = self.proven = local.bound
-        self.root = (local.bound, Partial(None, None))
+        self.unrestricted = self.proven = local.unrestricted
+        self.root = (local.unrestricted, Partial(None, None))
         self.main = Front(self.root)
         self.raised: Front | None = None
         self._levels = list(LEVELS)
@@ -283,7 +283,7 @@ class Frontier:
     @property
     def done(self) -> bool:
         """Whether nothing remains that could be better than the incumbent by more than the gap."""
-        return self.main.top <= self.target()
+        return self.main.top <= self.local.target
 
     @property
     def bound(self) -> float:
@@ -312,7 +312,7 @@ class Frontier:
         A round that takes long is cut off for raised targets to have their turn, and cases that were not finished are
         then begun again with the same incumbent: tables remember, so they come to the same end.
         """
-        incumbent = self._incumbent(self.main, self.target())
+        incumbent = self._incumbent(self.main, self.local.target)
         self.main.take(incumbent.target)
         found = [replace(_unexplored(case), late=True) for case in self.main.taken]
         seconds = SLICE
@@ -409,24 +409,20 @@ class Frontier:
 
     def _symmetries(self, mdp: MDP) -> tuple[Symmetries, float]:
         """The symmetries of the problem, and what a tree may lose when they turn it into one that is looked at."""
-        sides = self.local.sides
+        sides = self.sides
         symmetries = find(mdp, sides, decisive(mdp))
         # Every decision of a tree may be turned into the first of those that are alike, in so many steps at most; where
         # leaves turn out to be one, all begins anew.
         leaves = self.local.size.leaves
         steps = leaves * (2 * leaves * (mdp.n_actions + sides.shape[1]) + MAX_PINS * mdp.n_actions)
         slack = symmetries.error * steps
-        if slack > 1e-4 * self.limits.gap * abs(self.local.value):
+        if slack > 1e-4 * (self.local.target - self.local.value):
             return nothing(mdp, sides.shape[1]), 0.0
         return symmetries, slack
 
-    def target(self) -> float:
-        """Partial trees bounded by this need not be looked at."""
-        return self.local.value + 0.999 * self.limits.gap * max(abs(self.local.value), 1e-12)
-
     def _raised_target(self) -> float:
         """What no tree is shown to reach at the present level."""
-        return max(self.target(), self.local.value + self._levels[0] * (self.unrestricted - self.local.value))
+        return max(self.local.target, self.local.value + self._levels[0] * (self.unrestricted - self.local.value))
 
     def _incumbent(self, front: Front, target: float) -> Incumbent:
         budget = budget_of(self.explorer.losses.optimum, target)

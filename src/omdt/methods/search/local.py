@@ -8,18 +8,25 @@ with policy π the change of the return is, to first order,
 which is additive over states, so the best stump or the best two levels below a node follow from sums over its states.
 These estimates only propose and order the candidates; each is then evaluated exactly, and only improvements of the
 exact return are accepted. Restarts perturb the best tree.
+
+Before a climb ends with a new best tree, all its small changes are evaluated, promising or not: every other action in
+every leaf and every other threshold or value in every node. So the best tree is locally best unless time runs out.
 """
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from omdt import planning
-from omdt.mdp import MDP, Floats, Ints
+from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.methods.copy import least_entropy, settled
 from omdt.methods.search.evaluation import Engine, engine
-from omdt.solution import Limits
+from omdt.methods.search.questions import Questions
+from omdt.solution import Limits, tolerated_excess
 from omdt.splits import Splits
 from omdt.tree import Nodes, TreePolicy
 from omdt.watch import Watch
@@ -31,6 +38,12 @@ EXACT_PER_NODE = 12
 MIXING = 0.02
 MAX_STEPS = 1000
 """Improvements from one start at most, in case rounding makes them go round in circles."""
+
+IMPATIENT_STATES = 20_000
+"""From here on an evaluation takes so long that the first improvement is taken instead of the best."""
+
+POLISHING_SHARE = 0.1
+"""Part of the time limit that is kept back at most to evaluate the small changes of the last best tree."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +76,7 @@ def local_search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Tree
     """The best tree found until the watch runs out."""
     search = LocalSearch(mdp, splits, limits, watch)
     search.start()
-    while watch.remaining > 0 and not search.done:
+    while watch.remaining > 0 and not (search.single or search.optimal_reached):
         search.climb(1)
     return to_policy(search.best, splits, mdp)
 
@@ -104,53 +117,79 @@ class LocalSearch:
         value: its return.
         bound: no tree returns more, as far as is known; only reported.
         optimal: [S] values of the best policy of any form.
+        unrestricted: no policy of any form returns more.
+        scale: the scale of the problem's returns.
     """
 
     def __init__(self, mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> None:
-        self.mdp, self.sides, self.watch = mdp, splits.sides(), watch
-        self.optimal = planning.optimal_values(mdp)
+        self.mdp, self.splits, self.limits, self.watch = mdp, splits, limits, watch
+        self.questions = Questions(splits)
+        self.optimal = planning.optimal_values(mdp, watch)
         optimal_return = planning.expected_return(mdp, self.optimal)
-        self.bound = optimal_return.upper
-        # Sums over states are matrix products, which need numbers instead of booleans.
-        self.weights_of_side = self.sides.astype(np.float64)
+        self.unrestricted = self.bound = optimal_return.upper
+        self.scale = planning.scale(mdp, self.optimal, watch)
         self.random = np.random.default_rng(limits.seed)
         self.size = Size.of(limits)
-        self.engine: Engine = engine(mdp)
+        self.engine: Engine = engine(mdp, watch)
         # Differences in return below this are rounding, not worth following.
-        self.noise = 1e-12 * abs(optimal_return.value)
+        self.noise = planning.ROUNDING * max(abs(optimal_return.value), self.scale)
         self.value = -np.inf
         self.best: Nested = 0
         self.seeds = self._seeds()
+        self._polished: Nested = None
+        self._seconds = 0.0
 
     @property
-    def done(self) -> bool:
+    def single(self) -> bool:
         """Whether a single leaf is all there is to find."""
-        return self.size.depth == 0 or self.sides.shape[1] == 0
+        return self.size.depth == 0 or len(self.questions) == 0
+
+    @property
+    def target(self) -> float:
+        """What returns no more than this is no better than the best tree, as far as the gap and rounding tell."""
+        return self.value + 0.999 * tolerated_excess(self.value, self.limits.gap, self.scale)
+
+    @property
+    def optimal_reached(self) -> bool:
+        """Whether the best tree is as good as the best policy of any form."""
+        return self.unrestricted <= self.target
 
     def start(self) -> None:
-        """Try every single leaf."""
+        """Try every single leaf, and the trees that copy the optimal policy if they are small enough."""
         for action in range(self.mdp.n_actions):
             self.consider(action)
             if self._late():
                 return
+        if not self.single:
+            for tree in self._copies():
+                self.consider(tree)
 
     def climb(self, times: int) -> None:
         """Climb from the next seeds, and when there are no more, from perturbations of the best tree."""
-        for _ in range(0 if self.done else times):
-            if self._late():
+        for _ in range(0 if self.single else times):
+            if self._late() or self.optimal_reached:
                 return
             tree = next(self.seeds, None)
             self.climb_from(self._perturbed(self.best) if tree is None else tree)
+
+    def finish(self) -> None:
+        """Spend the time that was kept back on making the best tree locally best."""
+        self.watch.reserve(2 * self._seconds)
+        if self.best != self._polished and not (self.single or self.optimal_reached or self._late()):
+            self.climb_from(self.best)
 
     def _late(self) -> bool:
         return self.watch.remaining == 0
 
     def consider(self, tree: Nested) -> float:
         """Make this the tree around which is searched, and the best one if it is."""
-        policy = self.policy(tree)
-        self.engine.rebase(policy)
+        begin = time.perf_counter()
+        self.engine.rebase(self.policy(tree))
+        self._seconds = time.perf_counter() - begin
         if self.engine.value > self.value + self.noise:
             self.value, self.best = self.engine.value, tree
+            polishing = min(POLISHING_SHARE * self.watch.time_limit, self._polishing_seconds(tree))
+            self.watch.reserve(2 * self._seconds + polishing)
             self.watch.report(self.value, max(self.bound, self.value))
         return self.engine.value
 
@@ -165,7 +204,7 @@ class LocalSearch:
         while stack:
             node, rows = stack.pop()
             if isinstance(node, tuple):
-                right = self.sides[states[rows], node[0]]
+                right = self.questions.right(states[rows], node[0])
                 stack += [(node[1], rows[~right]), (node[2], rows[right])]
             else:
                 actions[rows] = node
@@ -176,15 +215,45 @@ class LocalSearch:
         q = planning.q_values(self.mdp, self.optimal)
         advantages = q.value - q.value.max(axis=1, keepdims=True)
         states = np.arange(self.mdp.n_states)
-        optimal = planning.occupancies(self.mdp, planning.greedy(q)).value
-        random = planning.occupancies(self.mdp, planning.random_policy(self.mdp)).value
-        for weights in (optimal, random, optimal + random, np.ones(len(states)) / len(states)):
+        optimal = planning.occupancies(self.mdp, planning.greedy(q), self.watch).value
+        yield self._fitted(advantages * optimal[:, None], states, self.size.depth, self.size.leaves)
+        random = planning.occupancies(self.mdp, planning.random_policy(self.mdp), self.watch).value
+        for weights in (random, optimal + random, np.ones(len(states)) / len(states)):
             yield self._fitted(advantages * weights[:, None], states, self.size.depth, self.size.leaves)
         self.engine.rebase(self.policy(self.best))
         for _ in range(5):
             tree = self._fitted(self._gains(), states, self.size.depth, self.size.leaves)
             self.engine.rebase(self.policy(tree))
             yield tree
+
+    def _copies(self) -> Iterator[Nested]:
+        """Trees that do what an optimal policy does, in all states or in those it visits, if they are small enough."""
+        q = planning.q_values(self.mdp, self.optimal)
+        best, actions = planning.best_actions(q), planning.greedy(q)
+        visited = planning.visited(self.mdp, actions)
+        only: Bools = actions[:, None] == np.arange(self.mdp.n_actions)
+        for allowed in (best, np.where(visited[:, None], only, True)):
+            tree = self._copy(allowed, np.arange(self.mdp.n_states), self.size.depth, self.size.leaves)
+            if tree is not None:
+                yield tree
+
+    def _copy(self, allowed: Bools, states: Ints, depth: int, leaves: int) -> Nested | None:
+        """A tree that takes one of the allowed actions [S, A] in each of some states; None if it would be too large."""
+        common = allowed[states].all(axis=0)
+        if common.any():
+            return int(common.argmax())
+        if depth == 0 or leaves == 1 or self._late():
+            return None
+        wanted = np.eye(self.mdp.n_actions)[settled(allowed[states])]
+        k = least_entropy(*self.questions.sums(states, wanted))
+        if k is None:
+            return None
+        right = self.questions.right(states, k)
+        first = self._copy(allowed, states[~right], depth - 1, leaves - 1)
+        if first is None:
+            return None
+        second = self._copy(allowed, states[right], depth - 1, leaves - count_leaves(first))
+        return None if second is None else (k, first, second)
 
     def _gains(self) -> Floats:
         """[S, A] first-order gain of each action in each state."""
@@ -194,22 +263,71 @@ class LocalSearch:
         return gains
 
     def climb_from(self, tree: Nested) -> None:
-        """Take the best of the promising neighbours until none is better."""
-        value = self.consider(tree)
+        """Take the best of the promising neighbours until none is better, and polish what became the best tree."""
+        self.consider(tree)
         for _ in range(MAX_STEPS):
+            if self._late() or self.optimal_reached:
+                return
+            better = self._best_of(self._neighbours(tree))
+            if better is None and tree == self.best and tree != self._polished:
+                better = self._best_of(self._small_changes(tree))
+                if better is None and not self._late():
+                    self._polished = tree
+                    self.watch.reserve(2 * self._seconds)
+            if better is None:
+                return
+            tree = better
+            self.consider(tree)
+
+    def _best_of(self, candidates: Iterator[tuple[Nested, Ints]]) -> Nested | None:
+        """The best of some trees that come with their policies, if it is better than the one around which is searched.
+
+        With many states the first one that is better will do.
+        """
+        best_value, best_tree = self.engine.value, None
+        for candidate, policy in candidates:
             if self._late():
-                return
-            best_value, best_tree = value, None
-            for candidate, policy in self._neighbours(tree):
-                candidate_value = self.engine.evaluate(policy)
-                if candidate_value > best_value + self.noise:
-                    best_value, best_tree = candidate_value, candidate
-                if self._late():
+                break
+            value = self._evaluated(policy)
+            if value > best_value + self.noise:
+                best_value, best_tree = value, candidate
+                if self.mdp.n_states >= IMPATIENT_STATES:
                     break
-            if best_tree is None:
-                return
-            tree = best_tree
-            value = self.consider(tree)
+        return best_tree
+
+    def _evaluated(self, policy: Ints) -> float:
+        """The return of a policy; how long it takes to find out is remembered."""
+        begin = time.perf_counter()
+        value = self.engine.evaluate(policy)
+        self._seconds = time.perf_counter() - begin
+        return value
+
+    def _small_changes(self, tree: Nested) -> Iterator[tuple[Nested, Ints]]:
+        """All trees with another action in one leaf or another question about the same feature in one node."""
+        current = self.policy(tree)
+        for place in self.places(tree):
+            if len(place.states) == 0:
+                continue
+            for subtree in self._small_changes_at(place):
+                policy = current.copy()
+                policy[place.states] = self._policy_on(subtree, place.states)
+                if np.any(policy != current):
+                    yield replaced(tree, place.path, subtree), policy
+
+    def _small_changes_at(self, place: Place) -> Iterator[Nested]:
+        if not isinstance(place.subtree, tuple):
+            yield from (action for action in range(self.mdp.n_actions) if action != place.subtree)
+            return
+        k, left, right = place.subtree
+        for other in np.flatnonzero(self.questions.feature == self.questions.feature[k]):
+            if other != k:
+                yield (int(other), left, right)
+
+    def _polishing_seconds(self, tree: Nested) -> float:
+        """Roughly how long it takes to evaluate all small changes of a tree."""
+        leaves = count_leaves(tree)
+        changes = leaves * self.mdp.n_actions + (leaves - 1) * len(self.questions) / len(self.splits.feature_names)
+        return 2 * self._seconds * changes
 
     def places(self, tree: Nested) -> Iterator[Place]:
         """All nodes of a tree, root first."""
@@ -219,7 +337,7 @@ class LocalSearch:
             path, states, node = stack.pop()
             yield Place(path, states, node, self.size.depth - len(path), spare + count_leaves(node))
             if isinstance(node, tuple):
-                right = self.sides[states, node[0]]
+                right = self.questions.right(states, node[0])
                 stack.append(((*path, True), states[right], node[2]))
                 stack.append(((*path, False), states[~right], node[1]))
 
@@ -227,14 +345,14 @@ class LocalSearch:
         """Trees that differ from this one below one node, the most promising of every node, and their policies."""
         gains = self._gains()
         current = self.policy(tree)
-        seen = {current.tobytes()}
+        seen = {_digest(current)}
         for place in self.places(tree):
-            if len(place.states) == 0:
+            if len(place.states) == 0 or self._late():
                 continue
             for subtree in self._alternatives(place, gains):
                 policy = current.copy()
                 policy[place.states] = self._policy_on(subtree, place.states)
-                key = policy.tobytes()
+                key = _digest(policy)
                 if key not in seen:
                     seen.add(key)
                     yield replaced(tree, place.path, subtree), policy
@@ -265,22 +383,22 @@ class LocalSearch:
         rows = np.arange(len(place.states))
         gain_left = g[rows, self._policy_on(left, place.states)]
         gain_right = g[rows, self._policy_on(right, place.states)]
-        side = self.weights_of_side[place.states]
-        straight = gain_left.sum() + side.T @ (gain_right - gain_left)
-        crossed = gain_right.sum() + side.T @ (gain_left - gain_right)
+        change = self.questions.sums(place.states, (gain_right - gain_left)[:, None])[1][:, 0]
+        straight, crossed = gain_left.sum() + change, gain_right.sum() - change
         best: Ints = np.argsort(-np.maximum(straight, crossed), kind="stable")[:EXACT_PER_NODE]
         return best
 
     def _stumps(self, gains: Floats, states: Ints) -> tuple[Floats, Ints, Ints]:
         """[K] first-order gain of the best stump on each question, with its two actions."""
-        left, right = side_sums(self.weights_of_side[states], gains[states])
+        left, right = self.questions.sums(states, gains[states])
         scores = left.max(axis=1) + right.max(axis=1)
         return scores, left.argmax(axis=1), right.argmax(axis=1)
 
     def _fitted(self, gains: Floats, states: Ints, depth: int, leaves: int) -> Nested:
         """The tree with the highest first-order gain: exact for two levels, greedy above."""
-        if depth == 0 or leaves == 1 or len(states) == 0:
-            return int(gains[states].sum(axis=0).argmax())
+        total = gains[states].sum(axis=0)
+        if depth == 0 or leaves == 1 or self._late() or total.max() >= gains[states].max(axis=1).sum():
+            return int(total.argmax())
         if depth == 1 or leaves == 2:
             scores, left, right = self._stumps(gains, states)
             k = int(scores.argmax())
@@ -288,21 +406,21 @@ class LocalSearch:
         scores, _, _ = self._stumps(gains, states)
         best, best_score = None, -np.inf
         for k in np.argsort(-scores, kind="stable")[: 2 * EXACT_PER_NODE]:
-            right = self.sides[states, k]
-            score = sum(self._stump_score(gains, part) for part in (states[right], states[~right]))
+            above = self.questions.right(states, k)
+            score = sum(self._stump_score(gains, part) for part in (states[above], states[~above]))
             if score > best_score:
                 best, best_score = int(k), score
         assert best is not None
-        right = self.sides[states, best]
+        above = self.questions.right(states, best)
         # Leaves are shared out by how much each side has to gain from a split.
         worth = [
-            self._stump_score(gains, part) - gains[part].sum(axis=0).max() for part in (states[~right], states[right])
+            self._stump_score(gains, part) - gains[part].sum(axis=0).max() for part in (states[~above], states[above])
         ]
         left_leaves, right_leaves = _shared_leaves(leaves, depth, worth)
         return (
             best,
-            self._fitted(gains, states[~right], depth - 1, left_leaves),
-            self._fitted(gains, states[right], depth - 1, right_leaves),
+            self._fitted(gains, states[~above], depth - 1, left_leaves),
+            self._fitted(gains, states[above], depth - 1, right_leaves),
         )
 
     def _stump_score(self, gains: Floats, states: Ints) -> float:
@@ -321,7 +439,7 @@ class LocalSearch:
 
     def _random_change(self, place: Place) -> Nested:
         action = int(self.random.integers(self.mdp.n_actions))
-        k = int(self.random.integers(self.sides.shape[1]))
+        k = int(self.random.integers(len(self.questions)))
         kind = int(self.random.integers(4))
         if isinstance(place.subtree, tuple):
             if kind == 0:
@@ -334,6 +452,10 @@ class LocalSearch:
         gains = np.zeros_like(self.engine.advantages)
         gains[place.states] = weights[:, None] * self._gains()[place.states]
         return self._fitted(gains, place.states, place.depth, place.leaves)
+
+
+def _digest(policy: Ints) -> bytes:
+    return blake2b(policy.tobytes(), digest_size=16).digest()
 
 
 def side_sums(right: Floats, gains: Floats) -> tuple[Floats, Floats]:

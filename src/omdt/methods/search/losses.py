@@ -33,6 +33,7 @@ from numba import njit
 from omdt import planning
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.methods.search.evaluation import VISIT_SWEEPS, forward, sweep
+from omdt.watch import Watch
 
 ACCURACY = 0.01
 """The search for λ ends when it can add no more than this part of the budget and of the loss."""
@@ -170,13 +171,14 @@ class Losses:
         """[S + 1, 2] room for the losses inside F and as a whole; the last row tells whether they are known."""
         return np.zeros((len(self.policy) + 1, 2))
 
-    def within(self, budget: float) -> "Losses":
+    def within(self, budget: float, watch: Watch) -> "Losses":
         """The same without the actions that no policy within the budget takes."""
         restricted = copy(self)
         restricted.delta = self.delta.copy()
         forced = np.full(len(self.policy), -1)
         for s, a in zip(*np.nonzero(np.isfinite(self.delta)), strict=True):
             if a != self.policy[s]:
+                watch.check()
                 forced[s] = a
                 policy = np.where(forced >= 0, forced, self.policy)
                 if self.cheapest(forced, 1.0, 1.0, policy, tolerance=TOLERANCE * budget)[0] > budget:

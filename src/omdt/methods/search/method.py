@@ -2,7 +2,8 @@
 
 Turns are counted in climbs and nodes, not in seconds, so that the same seed gives the same tree unless the time limit
 cuts the run off. A limit on nodes ends the run after the round in which it is reached; where an MDP is too large for
-exact search, every climb counts as a node.
+exact search, every climb counts as a node. Where there are few trees, all of them are evaluated instead; and as soon as
+a tree returns as much as the best policy of any form, nothing is left to do.
 """
 
 import warnings
@@ -11,19 +12,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from omdt.errors import InputError, InputWarning
 from omdt.files import check_writable
 from omdt.mdp import MDP
+from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.evidence import Goal, StoppedError, prove
 from omdt.methods.search.exact import can_search
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.local import LocalSearch, to_policy
 from omdt.methods.search.losses import cheapest_dense
+from omdt.methods.shrinking import shrunk
 from omdt.solution import Claim, Limits, Stop
 from omdt.splits import Splits
-from omdt.watch import Watch
+from omdt.tree import TreePolicy
+from omdt.watch import Watch, one_thread
 
 FIRST_CLIMBS = 3
 NEARLY = 1e-3
@@ -64,22 +66,36 @@ def search(
         _check_certifiable(mdp, splits, Path(certificate))
     frontier: Frontier | None = None
     # Many threads of the linear algebra wait for one another on systems as small as these, and round differently.
-    with watch.catching_interrupts(), threadpool_limits(1):
+    with watch.catching_interrupts(), one_thread():
         local = LocalSearch(mdp, splits, limits, watch)
         local.start()
         local.climb(FIRST_CLIMBS)
-        if can_search(mdp):
+        bound, complete = local.unrestricted, local.optimal_reached
+        if certificate is None and not complete and can_enumerate(local):
+            enumerated = enumerate_trees(local)
+            bound, complete = (bound, False) if enumerated is None else (enumerated, True)
+        if certificate is not None or (not complete and can_search(mdp)):
             # A certificate has no words for pinned states.
             frontier = Frontier(mdp, limits, watch, local, executor, may_pin=certificate is None)
             _take_turns(frontier, local, watch)
-        else:
-            while watch.remaining > 0 and not local.done and not watch.out_of_nodes:
-                local.climb(1)
-                watch.nodes += 1
-        bound = local.bound if frontier is None else frontier.bound
+            bound, complete = frontier.bound, frontier.done
+        elif not complete:
+            complete = _climb_on(local, watch)
+        stop = Stop.COMPLETE if complete else _why_stopped(frontier, watch)
+        if not complete:
+            local.finish()
+        tree = shrunk(to_policy(local.best, splits, mdp), mdp, splits, watch.closing())
         if frontier is not None and certificate is not None:
-            bound = _certified(frontier, local, limits, Path(certificate), bound)
-    return Claim(to_policy(local.best, splits, mdp), max(bound, local.value), _stop(frontier, watch))
+            bound = _certified(frontier, tree, local, limits, Path(certificate), bound)
+    return Claim(tree, max(bound, local.value), stop)
+
+
+def _climb_on(local: LocalSearch, watch: Watch) -> bool:
+    """Climb until time is up; whether the best policy of any form is reached before."""
+    while watch.remaining > 0 and not (local.single or local.optimal_reached or watch.out_of_nodes):
+        local.climb(1)
+        watch.nodes += 1
+    return local.optimal_reached
 
 
 def _check_certifiable(mdp: MDP, splits: Splits, path: Path) -> None:
@@ -94,11 +110,13 @@ def _check_certifiable(mdp: MDP, splits: Splits, path: Path) -> None:
         )
 
 
-def _certified(frontier: Frontier, local: LocalSearch, limits: Limits, path: Path, bound: float) -> float:
+def _certified(
+    frontier: Frontier, tree: TreePolicy, local: LocalSearch, limits: Limits, path: Path, bound: float
+) -> float:
     """Write the certificate of a bound; the bound that it proves, which is a little higher."""
     # A bound that was not pushed any further is met again only approximately.
-    target = frontier.target() if frontier.done else bound + NEARLY * (bound - local.value)
-    goal = Goal(local.policy(local.best), local.value, target, limits.gap, raised=not frontier.done)
+    target = local.target if frontier.done else bound + NEARLY * (bound - local.value)
+    goal = Goal(tree.actions(local.splits.observations), local.value, target, limits.gap, raised=not frontier.done)
     try:
         return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
     except StoppedError:
@@ -127,9 +145,8 @@ def _has_turn(quiet_rounds: int) -> bool:
     return quiet_rounds <= BUSY_ROUNDS or quiet_rounds % BUSY_ROUNDS == 0
 
 
-def _stop(frontier: Frontier | None, watch: Watch) -> Stop:
-    if frontier is not None and frontier.done:
-        return Stop.COMPLETE
+def _why_stopped(frontier: Frontier | None, watch: Watch) -> Stop:
+    """Why a search ended before it was complete."""
     if watch.interrupted:
         return Stop.INTERRUPTED
     if frontier is not None and frontier.out_of_memory:

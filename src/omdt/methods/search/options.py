@@ -23,6 +23,7 @@ most ‖N̂‖ ρ / (1 − ρ); products with it are off by n ε ‖N̂‖. Both
 at most e / (1 − γ).
 """
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -32,6 +33,7 @@ from omdt import planning
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.methods.search.boxes import Regions
 from omdt.methods.search.evaluation import VISIT_SWEEPS, forward, look_ahead
+from omdt.watch import Watch
 
 MAX_ITERATIONS = 30
 
@@ -41,6 +43,9 @@ MAX_SWEEPS = 1000
 SETTLED = 1e-3
 """Sweeps end when one takes less than this part of the way to the target."""
 
+CHUNK_ENTRIES = 4_000_000
+"""Numbers in the inverses that are stored at once."""
+
 MAX_ENTRIES = 3e7
 """Transitions within all boxes of a partial tree; with more, sweeping takes too much memory."""
 
@@ -48,7 +53,9 @@ MAX_ENTRIES = 3e7
 class OptionBound(Protocol):
     """Bounds partial trees."""
 
-    def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
+    def bound(
+        self, leaf_action: Ints, active: Ints, start: Floats, target: float, watch: Watch
+    ) -> tuple[float, Floats, Floats]:
         """An upper bound on p0·V̄, a vector [S] above V̄, and the occupancy [S] of the relaxed agent.
 
         Args:
@@ -56,6 +63,7 @@ class OptionBound(Protocol):
             active: numbers of the boxes of all open regions.
             start: [S] a vector above V̄, such as the parent's.
             target: a bound as low as this is low enough; the occupancy is then not computed.
+            watch: ends the computation by an `OutOfTimeError`.
         """
 
     def price(self, active: Ints) -> float:
@@ -86,7 +94,9 @@ class SweptOptions:
         entries = float(self.entries_of[np.concatenate([self.regions.boxes[b] for b in active])].sum())
         return np.inf if entries > MAX_ENTRIES else entries
 
-    def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
+    def bound(
+        self, leaf_action: Ints, active: Ints, start: Floats, target: float, watch: Watch
+    ) -> tuple[float, Floats, Floats]:
         """As in `OptionBound`."""
         boxes = [self.regions.boxes[b] for b in active]
         starts = np.concatenate([[0], np.cumsum([len(box) for box in boxes])])
@@ -97,6 +107,7 @@ class SweptOptions:
         largest = max(self.largest_reward, _largest(start))
         bound = before = np.inf
         for _ in range(MAX_SWEEPS):
+            watch.check()
             _sweep_options(*self.model, self.leave, self.order, leaf_action, first, place, successors, V, W, action)
             magnitude = max(largest, _largest(V), _largest(W))
             vector = np.minimum(V + self.unit * magnitude, start)
@@ -122,15 +133,18 @@ class DenseOptions:
         """As in `OptionBound`."""
         return float(sum(len(self.inverses.regions.boxes[b]) ** 3 for b in active)) * self.mdp.n_actions
 
-    def bound(self, leaf_action: Ints, active: Ints, start: Floats, target: float) -> tuple[float, Floats, Floats]:
+    def bound(
+        self, leaf_action: Ints, active: Ints, start: Floats, target: float, watch: Watch
+    ) -> tuple[float, Floats, Floats]:
         """As in `OptionBound`."""
-        slots = self.inverses.slots(active)
+        slots = self.inverses.slots(active, watch)
         V, best, vector = start, _scalar_product(self.mdp.initial, start), start
         norm, defect = self.inverses.norm[slots].max(initial=1.0), self.inverses.defect[slots].max(initial=0.0)
         if defect >= 0.5:
             return best, vector, self.mdp.initial
         system = np.eye(0)
         for _ in range(MAX_ITERATIONS):
+            watch.check()
             Q = look_ahead(self.mdp, V)
             TV, box, action = _backup(V, Q, leaf_action, slots, *self.inverses.arrays)
             slack = self._slack(V, Q, norm, defect)
@@ -186,7 +200,7 @@ class Inverses:
         nothing = np.zeros(0, dtype=np.int64)
         self.arrays = (np.zeros(1, dtype=np.int64), nothing, nothing, np.empty(1 << 16))
 
-    def slots(self, active: Ints) -> Ints:
+    def slots(self, active: Ints, watch: Watch) -> Ints:
         """Where the boxes are stored; those that are not are computed."""
         missing = [int(b) for b in active if int(b) not in self.slot]
         if missing:
@@ -194,18 +208,34 @@ class Inverses:
             if self.used + needed > self.max_entries:
                 self._forget()
                 missing = [int(b) for b in active]
-            self._store(missing)
+            for some in self._chunks(missing):
+                self._store(some, watch)
         return np.array([self.slot[int(b)] for b in active], dtype=np.int64)
 
-    def _store(self, missing: list[int]) -> None:
+    def _chunks(self, missing: list[int]) -> Iterator[list[int]]:
+        """The boxes in portions that take less than a second; what is stored of them remains when time runs out."""
+        chunk: list[int] = []
+        entries = 0
+        for b in missing:
+            chunk.append(b)
+            entries += len(self.regions.boxes[b]) ** 2 * self.mdp.n_actions
+            if entries > CHUNK_ENTRIES:
+                yield chunk
+                chunk, entries = [], 0
+        if chunk:
+            yield chunk
+
+    def _store(self, missing: list[int], watch: Watch) -> None:
         starts, members, offsets, entries = self.arrays
         boxes = [self.regions.boxes[b] for b in missing]
-        inverses, norms, defects = zip(*(self._inverse(states) for states in boxes), strict=True)
+        inverses, norms, defects = zip(*(self._inverse(states, watch) for states in boxes), strict=True)
         self.norm, self.defect = np.append(self.norm, norms), np.append(self.defect, defects)
         sizes = np.array([inverse.size for inverse in inverses])
         total = self.used + int(sizes.sum())
         if total > len(entries):
-            entries = np.concatenate([entries[: self.used], np.empty(2 * total - self.used)])
+            larger = np.empty(min(2 * total, max(total, self.max_entries)))
+            larger[: self.used] = entries[: self.used]
+            entries = larger
         for b, inverse in zip(missing, inverses, strict=True):
             entries[self.used : self.used + inverse.size] = inverse.ravel()
             self.slot[b] = len(self.slot)
@@ -219,8 +249,9 @@ class Inverses:
             entries,
         )
 
-    def _inverse(self, states: Ints) -> tuple[Floats, float, float]:
+    def _inverse(self, states: Ints, watch: Watch) -> tuple[Floats, float, float]:
         """[A, n, n] the inverses of a box, their norm and their defect."""
+        watch.check()
         n, A = len(states), self.mdp.n_actions
         rows = (states[None, :] * A + np.arange(A)[:, None]).ravel()
         inside = self.mdp.transitions[rows][:, states].toarray().reshape(A, n, n)

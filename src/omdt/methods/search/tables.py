@@ -35,10 +35,6 @@ Key = tuple[int, int, int]
 """The number of a region, how many questions may follow on a path, and how many leaves there may be."""
 
 
-class OutOfTimeError(Exception):
-    """The watch ran out before a loss was known."""
-
-
 @dataclass(frozen=True)
 class Halves:
     """A question, and what is asked of the table on both sides."""
@@ -177,8 +173,7 @@ class Tables:
         return self._floors[region.number][action]
 
     def _inside(self, leaves: tuple[tuple[Region, int], ...], enough: float) -> float:
-        if self.watch.remaining == 0:
-            raise OutOfTimeError
+        self.watch.check()
         for region, action in leaves:
             self._forced[region.states] = action
         self._work += 1

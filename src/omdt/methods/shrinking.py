@@ -1,0 +1,70 @@
+"""Shrinking, the last step of every method: of equally good trees the one with fewer leaves.
+
+Two things make a tree larger than its return needs. Questions that only tell states apart to which the tree never
+comes: without them the tree does the same wherever it goes. And questions both of whose sides return as much as one
+side would: with either side, or with a single action, in place of the question the tree is evaluated anew, and what
+returns as much up to rounding is taken.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from omdt import planning
+from omdt.mdp import MDP
+from omdt.splits import Splits
+from omdt.tree import LEAF, TreePolicy
+from omdt.watch import Watch
+
+MAX_EVALUATIONS = 2000
+"""Trees evaluated at most, which trees with hundreds of nodes would exceed."""
+
+
+def shrunk(tree: TreePolicy, mdp: MDP, splits: Splits, watch: Watch) -> TreePolicy:
+    """The smallest tree that is found by taking questions out of a tree and returns as much up to rounding.
+
+    Args:
+        tree: the tree.
+        mdp: the problem.
+        splits: the questions of the tree.
+        watch: when its time is up, the tree is returned as far as it is shrunk.
+    """
+    tree = _without_unvisited(tree, mdp, splits)
+    if tree.n_leaves == 1:
+        return tree
+
+    def returned(candidate: TreePolicy) -> float:
+        values = planning.policy_values(mdp, candidate.actions(splits.observations), watch)
+        return planning.expected_return(mdp, values).value
+
+    value = returned(tree)
+    scale = planning.scale(mdp, planning.optimal_values(mdp, watch), watch)
+    least = value - planning.ROUNDING * max(scale, abs(value))
+    evaluations = 0
+    smaller: TreePolicy | None = tree
+    while smaller is not None:
+        tree = _without_unvisited(smaller, mdp, splits)
+        smaller = None
+        for candidate in _with_less(tree):
+            evaluations += 1
+            if watch.remaining == 0 or evaluations > MAX_EVALUATIONS:
+                return tree
+            if returned(candidate) >= least and watch.remaining > 0:
+                smaller = candidate
+                break
+    return tree
+
+
+def _without_unvisited(tree: TreePolicy, mdp: MDP, splits: Splits) -> TreePolicy:
+    """The tree without the questions that matter only where it never comes."""
+    visited = planning.visited(mdp, tree.actions(splits.observations))
+    return tree.reduced(splits.observations[visited])
+
+
+def _with_less(tree: TreePolicy) -> Iterator[TreePolicy]:
+    """The trees in which one question is replaced by an action or by one of its sides, the smallest first."""
+    found: list[TreePolicy] = []
+    for node in np.flatnonzero(tree.feature != LEAF):
+        found += [tree.with_leaf(int(node), action) for action in range(len(tree.action_names))]
+        found += [tree.with_child(int(node), int(child)) for child in (tree.left[node], tree.right[node])]
+    yield from sorted(found, key=lambda it: (it.n_leaves, it.depth))
