@@ -11,10 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from omdt import MDP, InputError, TreePolicy, evaluate, planning
 from omdt.environments import PAPER
 from omdt.planning import Certified
+from omdt.watch import Watch
 from strategies import DISCOUNTS, Model, environment, mdps, models, random_tree, trees
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "reference.json").read_text())["environments"]
@@ -36,6 +38,12 @@ def chain(mdp: MDP, policy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def dense_values(mdp: MDP, policy: np.ndarray) -> np.ndarray:
     P, r = chain(mdp, policy)
     return np.linalg.solve(np.eye(mdp.n_states) - mdp.discount * P, r)
+
+
+def use_dense_states(patch: pytest.MonkeyPatch, states: int) -> None:
+    """Plan with dense factors up to so many states, and forget what was planned otherwise."""
+    patch.setattr(planning, "DENSE_STATES", states)
+    planning._OPTIMA.clear()
 
 
 def policies(mdp: MDP) -> list[np.ndarray]:
@@ -158,7 +166,7 @@ def test_iterative_intervals_contain_the_exact_answer(model):
     mdp = model.mdp()
     exact = [exact_values(mdp, policy) for policy in policies(mdp)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planning, "DENSE_STATES", 0)
+        use_dense_states(patch, 0)
         optimal = planning.optimal_values(mdp)
         random = planning.policy_values(mdp, planning.random_policy(mdp))
         visits = planning.occupancies(mdp, planning.random_policy(mdp))
@@ -244,7 +252,7 @@ def test_the_iterative_path_agrees_with_the_dense_one(mdp, seed):
 
     dense = results()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planning, "DENSE_STATES", 0)
+        use_dense_states(patch, 0)
         iterative = results()
     for one, other in zip(dense, iterative, strict=True):
         assert np.abs(one.value - other.value).max() <= one.error + other.error
@@ -256,7 +264,7 @@ def test_both_paths_agree_on_the_environments_and_with_the_reference(name, monke
     mdp = environment(name)
     random = planning.random_policy(mdp)
     for dense_states in (0, planning.DENSE_STATES):
-        monkeypatch.setattr(planning, "DENSE_STATES", dense_states)
+        use_dense_states(monkeypatch, dense_states)
         values = {
             "optimal_return": planning.optimal_values(mdp),
             "worst_return": planning.worst_values(mdp),
@@ -294,7 +302,7 @@ def test_one_state_and_one_action(reward, discount):
 
 @pytest.mark.parametrize("dense_states", [0, 1000])
 def test_without_rewards_every_value_is_zero(dense_states, monkeypatch):
-    monkeypatch.setattr(planning, "DENSE_STATES", dense_states)
+    use_dense_states(monkeypatch, dense_states)
     mdp = MDP.from_dense(np.full((3, 2, 3), 1 / 3), np.zeros(3), [1, 0, 0], [0, 1, 2], discount=0.9999)
     for certified in (
         planning.optimal_values(mdp),
@@ -319,7 +327,7 @@ def with_optimal(mdp: MDP) -> tuple[MDP, Certified]:
 
 @pytest.mark.parametrize("dense_states", [0, 1000])
 def test_a_forbidding_penalty_elsewhere_does_not_blur_the_choice(dense_states, monkeypatch):
-    monkeypatch.setattr(planning, "DENSE_STATES", dense_states)
+    use_dense_states(monkeypatch, dense_states)
     mdp = one_state(1.5, 2.0, -1e9)
     values = planning.optimal_values(mdp)
     assert planning.greedy(planning.q_values(mdp, values)).tolist() == [1]
@@ -412,7 +420,7 @@ def test_values_scale_with_the_rewards(model, factor):
     scaled = replace(mdp, rewards=mdp.rewards * factor)
     for dense_states in (0, 1000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(planning, "DENSE_STATES", dense_states)
+            use_dense_states(patch, dense_states)
             values, larger = planning.optimal_values(mdp).value, planning.optimal_values(scaled)
         np.testing.assert_allclose(larger.value / factor, values, rtol=0, atol=1e-9 * np.abs(values).max())
         assert_sharp(larger)
@@ -448,3 +456,128 @@ def test_random_trees_are_worth_at_most_the_optimum():
         value = planning.tree_return(mdp, tree)
         assert worst <= value.upper
         assert value.lower <= optimum
+
+
+def grid(side: int, discount: float) -> MDP:
+    """Slippery moves on a square; its last corner is left for the first one."""
+    states = np.arange(side * side)
+    row, column = np.divmod(states, side)
+    moves = [(0, -1), (1, 0), (0, 1), (-1, 0)]
+    targets = np.stack(
+        [np.clip(row + dr, 0, side - 1) * side + np.clip(column + dc, 0, side - 1) for dr, dc in moves], axis=1
+    )
+    rows, columns, data = [], [], []
+    for a in range(4):
+        for slip, p in ((0, 0.8), (1, 0.1), (3, 0.1)):
+            rows.append(states * 4 + a)
+            columns.append(np.where(states == states[-1], 0, targets[:, (a + slip) % 4]))
+            data.append(np.full(len(states), p))
+    P = sparse.csr_array(
+        (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=(4 * len(states), len(states))
+    )
+    rewards = np.random.default_rng(0).random((len(states), 4))
+    return MDP(P, rewards, np.eye(1, len(states))[0], np.stack([row, column], axis=1), discount=discount)
+
+
+def mixing(states: int, discount: float) -> MDP:
+    """Every state leads to a few random others, for which factors fill up."""
+    rng = np.random.default_rng(1)
+    columns = rng.integers(states, size=(2 * states, 4))
+    P = sparse.csr_array(
+        (rng.dirichlet(np.ones(4), 2 * states).ravel(), (np.repeat(np.arange(2 * states), 4), columns.ravel())),
+        shape=(2 * states, states),
+    )
+    return MDP(P, rng.normal(size=(states, 2)), np.ones(states) / states, np.arange(states), discount=discount)
+
+
+LARGE = {"grid": lambda discount: grid(40, discount), "mixing": lambda discount: mixing(1500, discount)}
+
+
+@pytest.mark.parametrize("discount", [0.9, 0.99, 0.9999, 0.999999])
+@pytest.mark.parametrize("kind", LARGE)
+def test_many_states_agree_with_a_sparse_factorisation_at_any_discount(kind, discount):
+    mdp = LARGE[kind](discount)
+    assert mdp.n_states > planning.DENSE_STATES
+    policy = np.random.default_rng(2).integers(mdp.n_actions, size=mdp.n_states)
+    P, r = planning.markov_chain(mdp, policy)
+    system = (sparse.eye_array(mdp.n_states) - discount * P).tocsc()
+    values, visits = planning.policy_values(mdp, policy), planning.occupancies(mdp, policy)
+    judge = splu(system)
+    size = np.abs(values.value).max()
+    np.testing.assert_allclose(values.value, judge.solve(r), rtol=0, atol=values.error + 1e-15 / (1 - discount) * size)
+    np.testing.assert_allclose(visits.value, judge.solve(mdp.initial, trans="T"), rtol=0, atol=2 * visits.error)
+    assert values.error <= 1e-11 * size + 1e-14 / (1 - discount) * size
+    assert visits.error <= 1e-10 / (1 - discount) + 1e-14 / (1 - discount) ** 2
+
+
+@pytest.mark.parametrize("solver", ["by_krylov", "by_factors", "by_sweeps"])
+@pytest.mark.parametrize("kind", LARGE)
+def test_every_solver_alone_is_right_or_leaves_the_rest_to_others(kind, solver, monkeypatch):
+    mdp = LARGE[kind](0.99)
+    policy = np.random.default_rng(2).integers(mdp.n_actions, size=mdp.n_states)
+    expected = planning.policy_values(mdp, policy)
+    for other in {"by_krylov", "by_factors", "by_sweeps"} - {solver}:
+        monkeypatch.setattr(planning._System, other, lambda self: None)
+    values = planning.policy_values(mdp, policy)
+    assert np.abs(values.value - expected.value).max() <= values.error + expected.error
+    if (kind, solver) != ("mixing", "by_factors"):
+        assert values.error <= 1e-9 * np.abs(values.value).max()
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_what_a_watch_cuts_off_is_certified_and_gone_on_with(kind):
+    mdp = LARGE[kind](0.9999)
+    final = planning.optimal_values(LARGE[kind](0.9999))
+    policy = np.zeros(mdp.n_states, dtype=np.int64)
+    late = Watch(1.0)
+    late.interrupt()
+    for cut, whole in (
+        (planning.optimal_values(mdp, late), final),
+        (planning.policy_values(mdp, policy, late), planning.policy_values(mdp, policy)),
+        (planning.occupancies(mdp, policy, late), planning.occupancies(mdp, policy)),
+    ):
+        assert np.all(np.abs(cut.value - whole.value) <= cut.error + whole.error)
+        assert cut.error > 1e6 * whole.error
+    again = planning.optimal_values(mdp)
+    assert again.error <= 2 * final.error
+
+
+@given(models(max_states=4, max_actions=2), st.integers(0, 1000))
+def test_the_return_of_a_policy_contains_the_exact_one(model, seed):
+    mdp = model.mdp()
+    policy = np.random.default_rng(seed).integers(mdp.n_actions, size=mdp.n_states)
+    values = planning.policy_values(mdp, policy)
+    returned = planning.policy_return(mdp, policy, values)
+    exact = sum(Fraction(p) * v for p, v in zip(mdp.initial.tolist(), exact_values(mdp, policy), strict=True))
+    assert Fraction(returned.lower) <= exact <= Fraction(returned.upper)
+    assert returned.error <= planning.expected_return(mdp, values).error
+
+
+def test_states_that_are_never_visited_do_not_blur_a_return():
+    """The third state is worth 1e16, but nobody comes there."""
+    P = np.zeros((3, 1, 3))
+    P[0, :, 1] = P[1, :, 0] = P[2, :, 2] = 1
+    mdp = MDP.from_dense(P, [[1], [0], [1e14]], [1, 0, 0], [[0], [1], [2]])
+    values = planning.policy_values(mdp, np.zeros(3, dtype=np.int64))
+    assert planning.expected_return(mdp, values).error > 1
+    assert planning.policy_return(mdp, np.zeros(3, dtype=np.int64), values).error < 1e-8
+
+
+@given(mdps(), st.integers(0, 1000))
+def test_visited_states_are_those_with_visits(mdp, seed):
+    policy = np.random.default_rng(seed).integers(mdp.n_actions, size=mdp.n_states)
+    P, _ = chain(mdp, policy)
+    reached = mdp.initial > 0
+    for _ in range(mdp.n_states):
+        reached = reached | (P[reached] > 0).any(axis=0)
+    np.testing.assert_array_equal(planning.visited(mdp, policy), reached)
+
+
+def test_the_scale_counts_rewards_that_cancel():
+    """A state that earns 1 and pays it back at once: the return is 0, the scale is not."""
+    back = MDP.from_dense([[[0, 1]], [[1, 0]]], [[1.0], [-1 / 0.9]], [1, 0], [[0], [1]], discount=0.9)
+    optimal = planning.optimal_values(back)
+    assert abs(planning.expected_return(back, optimal).value) < 1e-12
+    assert planning.scale(back, optimal) == pytest.approx((1 + 1) / (1 - 0.9**2))
+    nothing = MDP.from_dense(np.ones((1, 1, 1)), [[0.0]], [1], [[0]])
+    assert planning.scale(nothing, planning.optimal_values(nothing)) == 0

@@ -405,17 +405,14 @@ class _System:
             pass
 
     def by_sweeps(self) -> None:
-        """Gauss–Seidel sweeps in alternating directions, until they gain nothing but rounding any more."""
+        """Gauss–Seidel sweeps in alternating directions, until they change nothing but rounding any more."""
         M, x = self.M, self.x.copy()
-        rounds = math.ceil(1 / (1 - self.discount) / SWEEPS)
-        while not self.finished:
-            before = self._size(self.residual)
-            for _ in range(rounds):
-                _relax(M.indptr, M.indices, M.data, self.b, x, SWEEPS)
-                if not self._moved(x, gain=1.0) or self.finished:
-                    break
-            if not self._size(self.residual) < 0.9 * before:
-                return
+        changed = True
+        while changed and not self.finished:
+            before = x.copy()
+            _relax(M.indptr, M.indices, M.data, self.b, x, SWEEPS)
+            self._moved(x, gain=1.0)
+            changed = bool(np.abs(x - before).max() > 4 * EPSILON * np.abs(x).max())
 
     def _moved(self, x: Floats, gain: float) -> bool:
         """Take a solution if its residual is smaller; whether it is smaller by the given factor."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from omdt.errors import InputError
 from omdt.mdp import MDP, Floats, Ints
 from omdt.planning import Policy, markov_chain
+from omdt.watch import one_thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,8 @@ def simulate(
     """
     if episodes < 1 or max_steps < 1:
         raise InputError(f"episodes is {episodes} and max_steps is {max_steps}; both must be at least 1")
-    P, r = markov_chain(mdp, policy)
+    with one_thread():
+        P, r = markov_chain(mdp, policy)
     first_states = np.flatnonzero(mdp.initial)
     start = np.cumsum(mdp.initial[first_states])
     chain = (P.indptr, P.indices, _cumulative(P.indptr, P.data), r, mdp.terminal, mdp.discount)

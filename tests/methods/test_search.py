@@ -615,4 +615,4 @@ def test_interrupt_prints_the_best_tree_and_exits_with_130(
     assert end.value.code == 130
     output = capsys.readouterr().out
     assert "not proven" in output
-    assert "no tree of depth ≤ 4 returns more" in output
+    assert "no policy returns more; nothing lower is known for a tree of depth ≤ 4" in output
