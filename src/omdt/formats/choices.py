@@ -13,13 +13,12 @@ depends on the order in which a file lists its choices.
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from omdt.errors import InputError, InputWarning
+from omdt.errors import InputError, warn_input
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 
 DECIMAL_TOLERANCE = 5e-6
@@ -196,9 +195,7 @@ def _mixture(rows: Ints, choices: Ints, of_state: Ints, A: int) -> sparse.csr_ar
 def _warn_about_mixtures(of_state: Ints, A: int, name: str) -> None:
     mixed = int(((of_state > 1) & (of_state < A)).sum())
     if mixed:
-        warn(
+        warn_input(
             f"{name}: {mixed:,} states offer some but not all of the {A:,} actions; where a tree names an action that "
-            "a state does not offer, each action of that state is taken with the same probability",
-            InputWarning,
-            stacklevel=3,
+            "a state does not offer, each action of that state is taken with the same probability"
         )

@@ -19,11 +19,11 @@ import csv
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from warnings import warn
 
 import numpy as np
 
-from omdt.errors import InputError, InputWarning
+from omdt.counting import counted
+from omdt.errors import InputError, warn_input
 from omdt.formats.choices import DECIMAL_TOLERANCE, Choices
 from omdt.formats.text import discount_or_default, fault, number_in, numbered_lines, probability_in
 from omdt.mdp import MDP, Floats, Ints
@@ -191,12 +191,10 @@ class _Table:
         rarest = min(few, key=len)
         state = list(self.index)[self.states[rarest[0]]]
         action = list(self.actions)[self.taken[rarest[0]]]
-        warn(
+        warn_input(
             f"{self.path}: {len(few):,} of {len(pairs):,} observed pairs of state and action were seen fewer than "
-            f"{FEW_SAMPLES} times, the rarest {len(rarest)} times ({self._spell(state)}, action {action!r}); the model "
-            "is an estimate",
-            InputWarning,
-            stacklevel=3,
+            f"{FEW_SAMPLES} times, the rarest {counted(len(rarest), 'time')} ({self._spell(state)}, action {action!r})"
+            "; the model is an estimate"
         )
 
 

@@ -10,12 +10,11 @@ looks like the state in which some episode ends, so that it offers no new questi
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omdt.errors import InputError, InputWarning, require
+from omdt.errors import InputError, require, warn_input
 from omdt.formats.choices import Choices
 from omdt.formats.text import discount_or_default
 from omdt.mdp import MDP, Floats
@@ -82,8 +81,7 @@ def _current(env_id: str) -> str:
     if env_id in registry or version is None or newest is None or version >= newest:
         return env_id
     current: str = get_env_id(namespace, name, newest)
-    message = f"this release of Gymnasium has no {env_id}; {current} is used instead"
-    warn(message, InputWarning, stacklevel=3)
+    warn_input(f"this release of Gymnasium has no {env_id}; {current} is used instead")
     return current
 
 

@@ -4,9 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from warnings import warn
 
-from omdt.errors import InputError, InputWarning
+from omdt.errors import InputError, warn_input
 
 BLOCK = 1 << 18
 LONGEST_LINE = 1 << 20
@@ -90,7 +89,6 @@ def chosen_rewards(path: Path, names: Sequence[str], reward: str | None, cost: s
 def discount_or_default(source: object, discount: float | None) -> float:
     """The given discount, or the usual one with a warning that it was assumed."""
     if discount is None:
-        message = f"{source} has no discount of its own; {DEFAULT_DISCOUNT} is assumed, and discount sets another"
-        warn(message, InputWarning, stacklevel=3)
+        warn_input(f"{source} has no discount of its own; {DEFAULT_DISCOUNT} is assumed, and discount sets another")
         return DEFAULT_DISCOUNT
     return discount

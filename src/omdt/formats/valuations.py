@@ -3,11 +3,10 @@
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from warnings import warn
 
 import numpy as np
 
-from omdt.errors import InputError, InputWarning
+from omdt.errors import InputError, warn_input
 from omdt.formats.text import fault, number_in
 from omdt.mdp import Floats
 
@@ -56,11 +55,7 @@ class Valuations:
     def features(self, S: int) -> tuple[Floats, tuple[str, ...]]:
         """[S, F] the variables of S states and their names; without any, the number of the state."""
         if not self._states:
-            warn(
-                f"{self.path}: the states have no variables, so a tree can only ask for the number of a state",
-                InputWarning,
-                stacklevel=3,
-            )
+            warn_input(f"{self.path}: the states have no variables, so a tree can only ask for the number of a state")
             return np.arange(S, dtype=np.float64)[:, None], ("state",)
         if self._states != S:
             raise InputError(f"{self.path}: there are {S:,} states but only {self._states:,} of them have variables")

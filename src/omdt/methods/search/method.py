@@ -5,7 +5,6 @@ cuts the run off. A limit on nodes ends the run after the round in which it is r
 exact search, every climb counts as a node.
 """
 
-import warnings
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from omdt.errors import InputError, InputWarning
+from omdt.errors import InputError, warn_input
 from omdt.files import check_writable
 from omdt.mdp import MDP
 from omdt.methods.search.evidence import Goal, StoppedError, prove
@@ -101,7 +100,7 @@ def _certified(frontier: Frontier, local: LocalSearch, limits: Limits, path: Pat
     try:
         return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
     except StoppedError:
-        warnings.warn(f"{path} was not written because of an interrupt", InputWarning, stacklevel=2)
+        warn_input(f"{path} was not written because of an interrupt")
         return bound
 
 
