@@ -377,6 +377,8 @@ def check(
     settings: Settings = None,
 ) -> None:
     """Whether a solution's tree returns what it says, and whether a certificate proves its bound."""
+    from dataclasses import replace
+
     from omdt.check import RejectedError, words
     from omdt.checking import verify
 
@@ -385,7 +387,7 @@ def check(
         if mdp.discount == discount:
             return mdp
         typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
-        return _load(problem, settings, discount)
+        return replace(mdp, discount=discount)
 
     try:
         verdict = verify(solution, load, certificate, exact=exact)

@@ -48,8 +48,9 @@ def test_the_robot_is_the_same_in_both_formats(parameters):
     np.testing.assert_array_equal(one.features, other.features)
     np.testing.assert_array_equal(one.initial, other.initial)
     assert (one.feature_names, one.action_names) == (other.feature_names, other.action_names)
-    assert len(messages) == 1
-    assert "some but not all" in messages[0]
+    assert len(messages) == 2
+    assert "targets and properties are not looked at (here the labels 'goal', 'wet')" in messages[0]
+    assert "some but not all" in messages[1]
 
 
 def test_comments_and_empty_lines_are_skipped(robot):
@@ -104,7 +105,7 @@ def test_deadlocks_stay(tmp_path):
     path.write_text("5 2 3\n0 0 1 0.5 a\n0 0 4 0.5 a\n3 0 0 1 b\n")
     path.with_suffix(".srew").write_text("5 1\n4 7\n")
     path.with_suffix(".sta").write_text("(up)\n" + "".join(f"{s}:({'true' if s % 2 else 'false'})\n" for s in range(5)))
-    mdp = read(path, discount=0.5)
+    mdp = read(path, discount=0.5, reward="")
     expected = np.zeros((5, 2, 5))
     expected[0, :, [1, 4]] = 0.5
     expected[3, :, 0] = 1
@@ -120,7 +121,7 @@ def test_a_markov_chain_has_one_action(tmp_path):
     path.write_text("2 3\n0 0 1/3\n0 1 2/3\n1 1 1\n")
     path.with_suffix(".trew").write_text("2 1\n0 1 3\n")
     path.with_suffix(".sta").write_text("(x)\n0:(0)\n1:(1)\n")
-    mdp = read(path, discount=0.5)
+    mdp = read(path, discount=0.5, reward="")
     assert mdp.action_names == ("step",)
     np.testing.assert_allclose(mdp.transitions.toarray(), [[1 / 3, 2 / 3], [0, 1]])
     np.testing.assert_allclose(mdp.rewards, [[2], [0]])

@@ -26,9 +26,9 @@ import numpy as np
 
 from omdt.errors import InputError
 from omdt.formats.choices import Choices
+from omdt.formats.objective import chosen_reward
 from omdt.formats.text import (
     check_is_file,
-    chosen_rewards,
     discount_or_default,
     fault,
     number_in,
@@ -55,15 +55,18 @@ def read_tra(path: Path, *, discount: float | None = None, reward: str | None = 
     """
     check_is_file(path)
     structures = _reward_structures(path)
-    column, sign = chosen_rewards(path, list(structures), reward, cost)
+    chosen = chosen_reward(path, list(structures), reward, cost)
     model = _Transitions(path)
     S = model.n_states
-    earned = model.expected_rewards(structures[list(structures)[column]])
-    model.choices.rewards = array("d", sign * earned)
+    earned = model.expected_rewards(structures[chosen.name])
+    model.choices.rewards = array("d", chosen.sign * earned)
+    model.choices.tell_of_places(str(path))
     features, names = _features(path, S)
+    initial, labels = _labels(path, S)
+    chosen.tell(model.choices.rewards, labels)
     return model.choices.mdp(
         lambda line, state: f"{path}:{line}: state {state}",
-        _initial(path, S),
+        initial,
         features,
         feature_names=names,
         discount=discount_or_default(path, discount),
@@ -240,16 +243,17 @@ def _features(path: Path, S: int) -> tuple[Floats, tuple[str, ...]]:
     return valuations.features(S)
 
 
-def _initial(path: Path, S: int) -> Floats:
-    """[S] every state labelled init with the same probability; state 0 without a file of labels."""
+def _labels(path: Path, S: int) -> tuple[Floats, list[str]]:
+    """[S] every state labelled init with the same probability, state 0 without a file of labels; and all labels."""
     file, initial = path.with_suffix(".lab"), np.zeros(S)
     if not file.exists():
         initial[0] = 1.0
-        return initial
-    label = ""
+        return initial, []
+    label, names = "", []
     for i, (number, line) in enumerate(_data_lines(file)):
         if i == 0:
-            label = next((place for place, name in LABEL_NAME.findall(line) if name == "init"), "")
+            places = {name: place for place, name in LABEL_NAME.findall(line)}
+            label, names = places.get("init", ""), list(places)
             continue
         state, _, labels = line.partition(":")
         s = whole_number_in(state, file, number, "the state")
@@ -258,4 +262,4 @@ def _initial(path: Path, S: int) -> Floats:
         initial[s] = label in labels.split()
     if not initial.any():
         raise InputError(f"{file}: no state is labelled init")
-    return np.asarray(initial / initial.sum())
+    return np.asarray(initial / initial.sum()), names

@@ -24,7 +24,7 @@ import numpy as np
 
 from omdt.counting import counted
 from omdt.errors import InputError, warn_input
-from omdt.formats.choices import DECIMAL_TOLERANCE, Choices
+from omdt.formats.choices import DECIMAL_TOLERANCE, WORTH_TELLING, Choices
 from omdt.formats.text import discount_or_default, fault, number_in, numbered_lines, probability_in
 from omdt.mdp import MDP, Floats, Ints
 
@@ -179,6 +179,10 @@ class _Table:
         total = initial.sum()
         if self.columns.initial is not None and abs(total - 1) > DECIMAL_TOLERANCE:
             raise InputError(f"{self.path}: the initial probabilities of its states sum to {total:.12g}, not to 1")
+        if self.columns.initial is not None and abs(total - 1) > WORTH_TELLING:
+            warn_input(
+                f"{self.path}: the initial probabilities miss 1 by {abs(total - 1):.1e}; they are divided by their sum"
+            )
         return np.asarray(initial / total)
 
     def _spell(self, state: State) -> str:
