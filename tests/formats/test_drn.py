@@ -238,7 +238,7 @@ BAD_LINES = [
     ("state 1 [-1, 0] wet", "state 2 [-1, 0] wet", "expected state 1"),
     ("state 1 [-1, 0] wet", "state one [-1, 0] wet", "'one'"),
     ("state 1 [-1, 0] wet", "state 1 [-1, 0 wet", "closing bracket"),
-    ("state 1 [-1, 0] wet", "state 1 [-1] wet", "2 reward models but 1 rewards"),
+    ("state 1 [-1, 0] wet", "state 1 [-1] wet", "the model has 2 reward models, but 1 reward here"),
     ("state 1 [-1, 0] wet", "state 1 [nan, 0] wet", "'nan'"),
     ("state 1 [-1, 0] wet", "state 1 [1_0, 0] wet", "'1_0'"),
     ("//[x=1\t& y=0]", "//[x=1\t& z=0]", "expected variable 'y', found 'z'"),
@@ -256,7 +256,7 @@ BAD_LINES = [
     ("2 : 0.5", "2 :", "''"),
     ("2 : 0.5", "two : 0.5", "'two'"),
     ("2 : 0.5", "-2 : 0.5", "'-2'"),
-    ("2 : 0.5", "6 : 0.5", "next state is 6, but there are 6 states"),
+    ("2 : 0.5", "6 : 0.5", "next state is 6, but the model has 6 states"),
     ("2 : 0.5", "2 0.5", "a transition, found"),
     ("2 : 0.5", "\x00\x01\x02", "a transition, found"),
 ]

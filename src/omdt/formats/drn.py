@@ -44,6 +44,7 @@ from pathlib import Path
 
 import numpy as np
 
+from omdt.counting import counted
 from omdt.errors import InputError, warn_input
 from omdt.formats.choices import Choices
 from omdt.formats.objective import chosen_reward
@@ -280,7 +281,9 @@ class _Model:
             self._begin_choice(number, "action " + UNNAMED)
         t = whole_number_in(target, self.path, number, "the next state")
         if t >= self.header.n_states:
-            raise fault(self.path, number, f"the next state is {t}, but there are {self.header.n_states} states")
+            raise fault(
+                self.path, number, f"the next state is {t}, but the model has {counted(self.header.n_states, 'state')}"
+            )
         placeholder = self.header.placeholders.get(value.strip())
         p = probability_in(value if placeholder is None else repr(placeholder), self.path, number)
         self.choices.targets.append(t)
@@ -295,8 +298,8 @@ class _Model:
         if not bracket:
             raise fault(self.path, number, "the list of rewards has no closing bracket")
         if len(values) != len(self.header.rewards):
-            there_are = f"{len(self.header.rewards)} reward models"
-            raise fault(self.path, number, f"there are {there_are} but {len(values)} rewards")
+            models = counted(len(self.header.rewards), "reward model")
+            raise fault(self.path, number, f"the model has {models}, but {counted(len(values), 'reward')} here")
         return values, rest
 
     def _reward(self, number: int, amounts: list[str]) -> float:

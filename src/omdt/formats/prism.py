@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.formats.choices import Choices
 from omdt.formats.objective import chosen_reward
@@ -105,7 +106,9 @@ class _Transitions:
             raise fault(self.path, number, f"expected {columns} and, optionally, an action")
         s, c, t = (whole_number_in(cell, self.path, number, "a state or choice") for cell in cells[:3])
         if max(s, t) >= self.n_states:
-            raise fault(self.path, number, f"found state {max(s, t)}, but there are {self.n_states} states")
+            raise fault(
+                self.path, number, f"found state {max(s, t)}, but the model has {counted(self.n_states, 'state')}"
+            )
         name = cells[4] if len(cells) == 5 and not self.chain else None
         if (s, c) != (self.state, self.choice):
             self._begin(number, s, c, name)
@@ -208,7 +211,7 @@ def _reward_rows(path: Path, columns: int) -> Iterator[tuple[int, list[str]]]:
         found += 1
         cells = line.split()
         if len(cells) != columns:
-            raise fault(path, number, f"expected {columns} columns, found {len(cells)}")
+            raise fault(path, number, f"expected {counted(columns, 'column')}, found {len(cells)}")
         yield number, cells
     if found != declared:
         raise InputError(f"{path}: the first line declares {declared:,} rewards but there are {found:,}")
@@ -220,7 +223,7 @@ def _state_rewards(path: Path, S: int) -> Floats:
     for number, (state, amount) in _reward_rows(path, 2):
         s = whole_number_in(state, path, number, "the state")
         if s >= S:
-            raise fault(path, number, f"found state {s}, but there are {S} states")
+            raise fault(path, number, f"found state {s}, but the model has {counted(S, 'state')}")
         rewards[s] = number_in(amount, path, number, "the reward")
     return rewards
 
@@ -258,7 +261,7 @@ def _labels(path: Path, S: int) -> tuple[Floats, list[str]]:
         state, _, labels = line.partition(":")
         s = whole_number_in(state, file, number, "the state")
         if s >= S:
-            raise fault(file, number, f"found state {s}, but there are {S} states")
+            raise fault(file, number, f"found state {s}, but the model has {counted(S, 'state')}")
         initial[s] = label in labels.split()
     if not initial.any():
         raise InputError(f"{file}: no state is labelled init")
