@@ -62,7 +62,12 @@ Problem = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the problem; repeatable.", show_default=False),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the problem, such as cost=time or constants=N=3,p=0.5; repeatable.",
+        show_default=False,
+    ),
 ]
 Discount = Annotated[
     float | None, typer.Option(metavar="GAMMA", help="Overrides the problem's own discount.", show_default=False)
