@@ -64,7 +64,7 @@ def _run(path: Path, *arguments: object) -> None:
     if done.returncode < 0:
         raise InputError(f"Storm cannot build {path}: it crashed ({signal.Signals(-done.returncode).name})")
     if done.returncode > 0:
-        raise InputError(f"Storm cannot build {path}: {done.stderr.strip()}")
+        raise InputError(f"Storm cannot build {path}: {done.stderr.strip().expandtabs(2)}")
 
 
 def _json(path: Path) -> Any:
