@@ -65,6 +65,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in skipped:
         reasons.setdefault(report.longrepr[2].removeprefix("Skipped: "), []).append(report.nodeid)
     for reason, tests in reasons.items():
-        terminalreporter.write_line(f"{len(tests)} tests because {reason} (pip install 'omdt[all]'):")
+        terminalreporter.write_line(f"{len(tests)} tests because {reason} (pip install '.[all]'):")
         for test in tests:
             terminalreporter.write_line(f"    {test}")

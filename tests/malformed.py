@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import struct
 import zipfile
 from dataclasses import dataclass, field
@@ -147,6 +148,35 @@ def bad_drn() -> dict[str, Bad]:
     return found
 
 
+def bad_valuations() -> dict[str, Bad]:
+    """Variables beside a DRN file that has none of its own, with one thing wrong."""
+    model = re.sub(r"//\[.*\n", "", _text("robot.drn")).replace("steps energy", "energy").replace(", 0]", "]")
+    model = re.sub(r"\[0, (\d)\]", r"[\1]", model)
+    good: list[Any] = [[["x", s], ["up", s > 2]] for s in range(6)]
+    wrong: dict[str, tuple[Any, str]] = {
+        "no list": ({}, "holds no list"),
+        "one state less": (good[:5], "holds a list of 5, but there are 6 states"),
+        "a number for a state": ([*good[:5], 7], "state 5: expected pairs"),
+        "three for a pair": ([*good[:5], [["x", 1, 2]]], "state 5: expected pairs"),
+        "no name": ([*good[:5], [[1, 2]]], "state 5: expected pairs"),
+        "a variable twice": ([*good[:5], [["x", 1], ["x", 2]]], "state 5: the same variable is listed twice"),
+        "a variable less": ([*good[:5], [["x", 1]]], "state 5 lacks the variable 'up'"),
+        "another variable": ([*good[:5], {"x": 1, "up": 1, "\x1b[31m": 1}], "state 5 has the variable"),
+        **{
+            f"value {value!s:.9}": ([*good[:5], {"x": value, "up": 1}], "state 5: variable 'x' is")
+            for value in (None, "1", [], {}, 10**400, float("nan"), float("inf"))
+        },
+    }
+    texts = {kind: (json.dumps(states), says) for kind, (states, says) in wrong.items()}
+    texts |= {
+        kind: (text, "is no JSON file") for kind, text in (("empty", ""), ("deep", "[" * 100_000), ("cut", "[[["))
+    }
+    return {
+        f"valuations {kind}": Bad({"model.drn": model.encode(), "state-valuations.json": text.encode()}, (says,))
+        for kind, (text, says) in texts.items()
+    } | {"valuations of bytes": Bad({"model.drn": model.encode(), "state-valuations.json": b"\xff\xfe\x00"})}
+
+
 def bad_explicit() -> dict[str, Bad]:
     """PRISM's explicit files with one thing changed."""
     endings = {
@@ -281,7 +311,7 @@ def _changed(text: str, old: str, new: str) -> str:
     return text.replace(old, new, 1)
 
 
-FILES = bad_archives() | bad_drn() | bad_explicit() | bad_tables() | bad_solutions()
+FILES = bad_archives() | bad_drn() | bad_valuations() | bad_explicit() | bad_tables() | bad_solutions()
 
 NUMBER_OPTIONS = {
     "--depth": ("-1", "1.5", "deep", "", "nan"),
@@ -349,6 +379,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "backend": ("solve", "xor", "--depth", "1", "--method", "milp", "--backend", "cplex"),
     "backend of search": ("solve", "xor", "--depth", "1", "--backend", "highs"),
     "ties": ("solve", "xor", "--method", "copy", "--ties", "none"),
+    "a constant that is no parameter": ("info", "model.prism", "--set", "slip=0.2"),
     "no limit": ("solve", "xor"),
     "nodes of milp": ("solve", "xor", "--depth", "1", "--method", "milp", "--node-limit", "5"),
     "json and csv": ("compare", "xor", "--depth", "1", "--json", "--csv"),

@@ -270,7 +270,7 @@ BAD_MODELS: dict[str, tuple[dict[str, np.ndarray], list[str]]] = {
     "duplicate feature names": ({"feature_names": np.array(["x", "x"])}, ["features 0 and 1", "'x'", "distinct"]),
     "duplicate action names": ({"action_names": np.array(["go", "go"])}, ["actions 0 and 1", "'go'", "distinct"]),
     "too many feature names": ({"feature_names": np.array(["x", "y", "z"])}, ["2 features", "3 feature names"]),
-    "too few action names": ({"action_names": np.array(["go"])}, ["2 actions", "1 action names"]),
+    "too few action names": ({"action_names": np.array(["go"])}, ["2 actions", "1 action name"]),
     "empty name": ({"action_names": np.array(["go", ""])}, ["name of action 1", "non-empty"]),
     **{
         f"discount {value}": ({"discount": np.array(value)}, ["discount is", "strictly between 0 and 1"])

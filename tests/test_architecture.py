@@ -10,14 +10,15 @@ import omdt
 ROOT = Path(omdt.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
-BASIC = {"errors", "files", "names"}
+BASIC = {"counting", "errors", "files", "names"}
 FIRST_THREE = {"mdp", "splits", "tree"}
 MAY_IMPORT: dict[str, set[str]] = {
+    "counting": set(),
     "errors": set(),
     "names": set(),
     "terminal": set(),
     "watch": set(),
-    "printing": {"comparing", "solution", "tree"},
+    "printing": {"comparing", "counting", "solution", "tree"},
     "__version__": set(),
     "check": set(),
     "files": {"errors"},

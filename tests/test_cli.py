@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import omdt
 from omdt import planning, solving
@@ -135,6 +136,18 @@ def test_the_table_of_envs_equals_the_reference(run):
         assert (states, actions, features) == (expected["n_states"], expected["n_actions"], expected["n_features"])
         assert optimal == pytest.approx(expected["optimal_return"], abs=1.5e-6)
         assert random == pytest.approx(expected["random_return"], abs=1.5e-6)
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_the_table_of_envs_cuts_nothing_on_a_narrow_terminal(run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("omdt.cli._console", lambda stderr=False: Console(stderr=stderr, width=columns))
+    status, out, _ = run("envs")
+    assert status == 0
+    assert "…" not in out
+    table = out.partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in table] == ["environment", *PAPER]
+    assert all(len(line.split()) == 6 and len(line) <= 80 for line in table)
 
 
 def test_info_tells_sizes_and_returns(run):
@@ -539,7 +552,7 @@ def test_what_is_assumed_about_a_file_is_said_on_standard_error(run):
     status, out, err = run("info", MODELS / "robot.drn", "--set", "reward=steps", "--json")
     assert status == 0
     assert json.loads(out)["problem"] == str(MODELS / "robot.drn")
-    assert [line.startswith("omdt: ") for line in err.splitlines()] == [True, True]
+    assert [line.startswith("omdt: ") for line in err.splitlines()] == [True, True, True]
     assert "0.99 is assumed" in err
     assert "some but not all" in err
     _, _, err = run("info", MODELS / "machine.csv", "--discount", 0.9)

@@ -27,6 +27,14 @@ def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 7
 
 
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda path: path.name
+)
+def test_no_star_of_an_optimal_value_is_taken_for_emphasis(page: Path) -> None:
+    text = re.sub(r"^```.*?^```|`[^`\n]*`|^    .*$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    assert re.findall(r"(?<![*\w])[A-Zπ]\*(?![*\w]).*", text) == []
+
+
 @pytest.mark.needs("gymnasium")
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_example_runs(code: str, tmp_path: Path) -> None:

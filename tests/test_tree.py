@@ -328,7 +328,7 @@ def test_a_scikit_learn_tree_of_one_class_is_a_leaf():
         ([0, 3], ["x"], ["3", "2 actions"]),
         ([-1, 0], ["x"], ["-1", "2 actions"]),
         (["a", "z"], ["x"], ["'z'", "2 actions"]),
-        ([0, 1], ["x", "y"], ["1 features", "2 are named"]),
+        ([0, 1], ["x", "y"], ["1 feature ", "2 are named"]),
         ([[0, 1], [1, 0]], ["x"], ["one output"]),
     ],
     ids=["too large", "negative", "unknown name", "features", "outputs"],
@@ -423,7 +423,7 @@ MALFORMED = {
     "child of itself": ({"left": [0, LEAF, LEAF]}, "do not form a tree"),
     "the same child twice": ({"right": [1, LEAF, LEAF]}, "do not form a tree"),
     "missing child": ({"right": [LEAF, LEAF, LEAF]}, "do not form a tree"),
-    "integer marks of wrong length": ({"integer": (True, False)}, "1 features but 2 integer marks"),
+    "integer marks of wrong length": ({"integer": (True, False)}, "1 feature but 2 integer marks"),
 }
 
 

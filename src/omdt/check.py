@@ -635,7 +635,8 @@ class Checker:
             self._verify(key)
         if self.open:
             case = min(self.open)
-            raise RejectedError(f"{len(self.open):,} cases are left open, such as case {case}: {self._words(case)}")
+            open_cases = _counted(len(self.open), "case is", "cases are")
+            raise RejectedError(f"{open_cases} left open, such as case {case}: {self._words(case)}")
 
     def _symmetry(self, raw: bytes) -> None:
         names = np.frombuffer(raw, dtype="<i4").astype(np.int64)
@@ -707,7 +708,7 @@ class Checker:
             else:
                 value = min(value, self._lost(context, case, size, token))
         if stack:
-            raise RejectedError(f"{len(stack)} cases of the claim are left open")
+            raise RejectedError(f"{_counted(len(stack), 'case')} of the claim left open")
         self.claims.append(Claim(context, number, size, value))
 
     def _branch(self, raw: bytes, number: int, place: int, dropped: list[Any]) -> None:
@@ -1029,7 +1030,8 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
         )
     problem = Problem(model, exact=exact)
     if claimed.size is not None and not claimed.size.covers(claimed.shape):
-        raise RejectedError(f"the tree has depth {claimed.shape.depth} and {claimed.shape.leaves} leaves: too large")
+        leaves = _counted(claimed.shape.leaves, "leaf", "leaves")
+        raise RejectedError(f"the tree has depth {claimed.shape.depth} and {leaves}: too large")
     low, high = problem.value(claimed.policy)
     tolerance = (high - low) + 4 * EPSILON * abs(claimed.value)
     value = float(low + high) / 2
@@ -1115,13 +1117,19 @@ def read_model(path: Path) -> Model:
     return Model(arrays["data"], indices, indptr, rewards, initial, arrays["features"], discount, features, actions)
 
 
+def _counted(number: int, one: str, many: str = "") -> str:
+    """A number with the noun that fits it; this file needs nothing else of the package."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def words(verdict: Verdict) -> str:
     """What was verified, in words."""
     if verdict.bound is None:
         return f"value {verdict.value:.9g} VERIFIED; the bound was not checked, that takes --certificate"
     return (
         f"VERIFIED: the tree returns {verdict.value:.9g}, and no tree within the limits more than {verdict.bound:.9g} "
-        f"({verdict.cases:,} cases, {verdict.claims:,} claims, {verdict.losses:,} losses)"
+        f"({_counted(verdict.cases, 'case')}, {_counted(verdict.claims, 'claim')}, "
+        f"{_counted(verdict.losses, 'loss', 'losses')})"
     )
 
 

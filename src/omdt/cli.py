@@ -33,6 +33,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+# What sets the parameters of `omdt.solve` and `omdt.compare`.
+OPTIONS = {
+    "max_depth": "--depth",
+    "max_leaf_nodes": "--leaves",
+    "time_limit": "--time-limit",
+    "gap": "--gap",
+    "seed": "--seed",
+    "threads": "--threads",
+    "memory_limit": "--memory-limit",
+    "node_limit": "--node-limit",
+    "seeds": "--seeds",
+    "processes": "--processes",
+    "discount": "--discount",
+}
+
 # The headings under which --help lists the commands.
 PROBLEMS, TREES = "Problems", "Trees"
 
@@ -47,7 +62,12 @@ Problem = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the problem; repeatable.", show_default=False),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the problem, such as cost=time or constants=N=3,p=0.5; repeatable.",
+        show_default=False,
+    ),
 ]
 Discount = Annotated[
     float | None, typer.Option(metavar="GAMMA", help="Overrides the problem's own discount.", show_default=False)
@@ -83,15 +103,20 @@ def envs(as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows))
         return
+    from rich.measure import Measurement
     from rich.table import Table
 
     table = Table("environment", box=None, header_style="bold", pad_edge=False)
-    for heading in ("states", "actions", "features", "optimal return", "random return"):
+    for heading in ("states", "actions", "features", "optimal", "random"):
         table.add_column(heading, justify="right")
     for row in rows:
         sizes = (f"{row[key]:,}" for key in ("states", "actions", "features"))
         table.add_row(row["problem"], *sizes, f"{row['optimal_return']:.6f}", f"{row['random_return']:.6f}")
     console = _console()
+    # Where a terminal is too narrow for the names, it shall fold the lines; rich would cut them.
+    console.width = max(
+        console.width, Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+    )
     console.print(table)
     families = [name for name in registered() if name not in PAPER]
     for name in families:
@@ -174,9 +199,11 @@ def solve(
     """The best tree of a problem, drawn as text, with value, bound and proof."""
     from omdt.files import check_writable
     from omdt.methods.search.method import is_compiled
-    from omdt.solution import Stop
+    from omdt.solution import Limits, Stop
     from omdt.solving import solve as run
 
+    with _naming_options():
+        Limits(depth, leaves, time_limit, gap, seed, 1 if threads is None else threads, memory_limit, node_limit)
     if output is not None:
         check_writable(output)
     if certificate is not None and method != "search":
@@ -187,7 +214,7 @@ def solve(
     if threads is None:
         threads = _cores() if method == "search" else 1
     doing = "solving" if is_compiled() else "compiling, once on this machine, and solving"
-    with _console(stderr=True).status(f"{doing} {escape(problem)}") as status:
+    with _naming_options(), _console(stderr=True).status(f"{doing} {escape(problem)}") as status:
         solution = run(
             mdp,
             max_depth=depth,
@@ -244,7 +271,7 @@ def compare(
     if output is not None:
         check_writable(output)
     mdp = _load(problem, settings, discount)
-    with _console(stderr=True).status(f"comparing on {escape(problem)}") as status:
+    with _naming_options(), _console(stderr=True).status(f"comparing on {escape(problem)}") as status:
         comparison = run(
             mdp,
             max_depth=depth,
@@ -264,6 +291,18 @@ def compare(
     if comparison.interrupted:
         _tell("interrupted; this is what there was so far")
         raise typer.Exit(130)
+
+
+@contextmanager
+def _naming_options() -> Iterator[None]:
+    """Let an error about a parameter of `omdt.solve` or `omdt.compare` name the option that sets it."""
+    try:
+        yield
+    except InputError as error:
+        name, _, rest = str(error).partition(" is ")
+        if name not in OPTIONS:
+            raise
+        raise InputError(f"{OPTIONS[name]} is {rest}") from None
 
 
 @contextmanager
@@ -377,6 +416,8 @@ def check(
     settings: Settings = None,
 ) -> None:
     """Whether a solution's tree returns what it says, and whether a certificate proves its bound."""
+    from dataclasses import replace
+
     from omdt.check import RejectedError, words
     from omdt.checking import verify
 
@@ -385,7 +426,7 @@ def check(
         if mdp.discount == discount:
             return mdp
         typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
-        return _load(problem, settings, discount)
+        return replace(mdp, discount=discount)
 
     try:
         verdict = verify(solution, load, certificate, exact=exact)
@@ -410,13 +451,14 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
 
     if problem in registered() or not _from_outside(problem):
         mdp = make(problem, **parse_parameters(problem, settings or []))
-        return mdp if discount is None else replace(mdp, discount=discount)
+        with _naming_options():
+            return mdp if discount is None else replace(mdp, discount=discount)
 
     from omdt.errors import InputWarning
     from omdt.formats import parse_parameters as parse_outside
     from omdt.formats import read
 
-    with warnings.catch_warnings(record=True) as assumed:
+    with _naming_options(), warnings.catch_warnings(record=True) as assumed:
         warnings.simplefilter("always", InputWarning)
         mdp = read(problem, discount=discount, **parse_outside(problem, settings or []))
     for warning in assumed:

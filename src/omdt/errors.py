@@ -1,6 +1,11 @@
 """The errors that are meant for users: their message says what was wrong, where, and what to do."""
 
+import os
+import sys
+import warnings
 from importlib.util import find_spec
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class InputError(ValueError):
@@ -26,4 +31,15 @@ class MissingExtraError(ImportError):
 def require(module: str, extra: str, purpose: str) -> None:
     """Raise `MissingExtraError` unless `module` can be imported."""
     if find_spec(module) is None:
-        raise MissingExtraError(f"{purpose} needs {module}, which is not installed: pip install 'omdt[{extra}]'")
+        raise MissingExtraError(
+            f"{purpose} needs {module}, which is not installed; it comes with the extra {extra}: "
+            f"pip install 'omdt[{extra}]', or pip install '.[{extra}]' in a clone of omdt"
+        )
+
+
+def warn_input(message: str) -> None:
+    """Warn about the user's input, at the line of the user's program that called the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, InputWarning, stacklevel=level)

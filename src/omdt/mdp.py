@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from omdt.counting import counted
 from omdt.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -113,8 +114,9 @@ class MDP:
 
     def __repr__(self) -> str:
         return (
-            f"<MDP {self.name!r}: {self.n_states} states, {self.n_actions} actions, {self.n_features} features, "
-            f"{self.transitions.nnz} transitions, discount {self.discount}>"
+            f"<MDP {self.name!r}: {counted(self.n_states, 'state')}, {counted(self.n_actions, 'action')}, "
+            f"{counted(self.n_features, 'feature')}, {counted(self.transitions.nnz, 'transition')}, "
+            f"discount {self.discount}>"
         )
 
     @property
@@ -285,7 +287,7 @@ class MDP:
         if L == 0:
             raise InputError("the MDP has no state-action pairs")
         if (bad := _first((s < 0) | (s >= S) | (a < 0))) is not None:
-            raise InputError(f"pair {bad[0]} names state {s[bad]}, action {a[bad]}; there are {S} states")
+            raise InputError(f"pair {bad[0]} names state {s[bad]}, action {a[bad]}; the MDP has {counted(S, 'state')}")
         A = int(a.max()) + 1
         if S * A > L:
             given = set(zip(s.tolist(), a.tolist(), strict=True))
@@ -294,7 +296,7 @@ class MDP:
         rows = s * A + a
         counts = np.bincount(rows, minlength=S * A)
         if (bad := _first(counts != 1)) is not None:
-            what = "is missing" if counts[bad] == 0 else f"is given {counts[bad]} times"
+            what = "is missing" if counts[bad] == 0 else f"is given {counted(int(counts[bad]), 'time')}"
             state, action = divmod(bad[0], A)
             raise InputError(f"the pair of state {state} and action {action} {what}; give each pair once")
         order = np.argsort(rows)
@@ -408,7 +410,7 @@ def _names(names: Sequence[str], count: int, what: str) -> tuple[str, ...]:
         raise InputError(f"{what}_names must be a list of names, not one string")
     given = tuple(names) or tuple(f"{what}_{i}" for i in range(count))
     if len(given) != count:
-        raise InputError(f"there are {count} {what}s but {len(given)} {what} names")
+        raise InputError(f"the MDP has {counted(count, what)} but {counted(len(given), f'{what} name')}")
     for i, name in enumerate(given):
         if not isinstance(name, str) or not name:
             raise InputError(f"the name of {what} {i} is {name!r}; names must be non-empty strings")

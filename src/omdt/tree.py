@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.mdp import Bools, Floats, Ints
 from omdt.splits import midpoints
@@ -63,7 +64,8 @@ class TreePolicy:
         object.__setattr__(self, "action_names", tuple(self.action_names))
         object.__setattr__(self, "integer", tuple(self.integer) or (False,) * len(self.feature_names))
         if len(self.integer) != len(self.feature_names):
-            raise InputError(f"the tree has {len(self.feature_names)} features but {len(self.integer)} integer marks")
+            features, marks = counted(len(self.feature_names), "feature"), counted(len(self.integer), "integer mark")
+            raise InputError(f"the tree has {features} but {marks}")
         _check_structure(self)
 
     @classmethod
@@ -84,7 +86,9 @@ class TreePolicy:
         if source.n_outputs != 1:
             raise InputError("only scikit-learn trees with one output are policies")
         if source.n_features != len(feature_names):
-            raise InputError(f"the tree was fitted on {source.n_features} features but {len(feature_names)} are named")
+            raise InputError(
+                f"the tree was fitted on {counted(source.n_features, 'feature')} but {len(feature_names)} are named"
+            )
         classes = [_action_index(label, action_names) for label in estimator.classes_]
         inner = source.children_left >= 0
         threshold = np.zeros(source.node_count)
@@ -146,7 +150,7 @@ class TreePolicy:
         return nodes[0]
 
     def __repr__(self) -> str:
-        return f"<TreePolicy: {self.n_decision_nodes} decision nodes, depth {self.depth}>\n{self.to_text()}"
+        return f"<TreePolicy: {counted(self.n_decision_nodes, 'decision node')}, depth {self.depth}>\n{self.to_text()}"
 
     def _repr_svg_(self) -> str:
         """The drawn tree, for notebooks."""

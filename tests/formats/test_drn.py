@@ -58,8 +58,9 @@ def test_the_robot_is_what_its_file_says():
     np.testing.assert_allclose(P[3], [[0, 0, 0, 0.2, 0.8, 0]] * 3)
     np.testing.assert_allclose(P[5], [[0, 0, 0, 0, 0, 1]] * 3)
     np.testing.assert_allclose(mdp.rewards, [[-2, -3, -2.5], [-2, -5, -2], [-2.5, -3, -2], [-4] * 3, [-2] * 3, [0] * 3])
-    assert len(messages) == 1
-    assert "3 states offer some but not all of the 3 actions" in messages[0]
+    assert len(messages) == 2
+    assert "minimising the reward 'energy'" in messages[0]
+    assert "3 states offer some but not all of the 3 actions" in messages[1]
 
 
 def test_without_a_discount_the_usual_one_is_assumed_aloud():
@@ -140,7 +141,7 @@ def test_several_reward_models_need_a_choice(tmp_path):
 
 def test_a_reward_model_may_have_an_empty_name(tmp_path):
     text = "@type: MDP\n@reward_models\n{}\n@nr_states\n1\n@model\nstate 0 [{}] init\n//[x=1]\n\taction a\n\t\t0 : 1\n"
-    alone = read(write(tmp_path, text.format(" ", "7")), discount=0.5)
+    alone = read(write(tmp_path, text.format(" ", "7")), discount=0.5, reward="")
     assert alone.rewards.tolist() == [[7]]
     first = read(write(tmp_path, text.format(" cost ", "7, 8")), discount=0.5, reward="")
     assert first.rewards.tolist() == [[7]]
@@ -161,7 +162,7 @@ def test_booleans_are_features_even_where_their_name_is_left_out(tmp_path):
         "state 1 [1]\n//[b=false\t& up\t& x=3]\n\taction 0 [0]\n\t\t2 : 1\n"
         "state 2 [1]\n//[!b\t& \t& x=0.5]\n\taction 0 [0]\n\t\t2 : 1\n"
     )
-    mdp = read(write(tmp_path, text), discount=0.5)
+    mdp = read(write(tmp_path, text), discount=0.5, reward="r")
     assert mdp.feature_names == ("b", "up", "x")
     assert mdp.features.tolist() == [[1, 0, -2], [0, 1, 3], [0, 1, 0.5]]
 
@@ -179,7 +180,7 @@ def test_a_deadlock_stays_and_earns_its_state_reward(tmp_path):
         "@type: MDP\n@reward_models\nr\n@nr_states\n2\n@nr_choices\n2\n@model\n"
         "state 0 [0] init\n//[x=0]\n\taction a\n\t\t1 : 1\nstate 1 [3]\n//[x=1]\n"
     )
-    mdp = read(write(tmp_path, text), discount=0.5)
+    mdp = read(write(tmp_path, text), discount=0.5, reward="r")
     assert mdp.transitions.toarray().tolist() == [[0, 1], [0, 1]]
     assert mdp.rewards.tolist() == [[0], [3]]
     assert mdp.action_names == ("a",)
@@ -189,17 +190,19 @@ def test_choices_of_the_same_name_are_told_apart(tmp_path):
     action = "\taction {}\n\t\t0 : 1\n"
     names = ["a", "a", "a", "__NOLABEL__", "__NOLABEL__"]
     text = "@type: MDP\n@reward_models\nr\n@nr_states\n1\n@model\nstate 0 init\n//[x=0]\n"
-    mdp = read(write(tmp_path, text + "".join(action.format(name) for name in names)), discount=0.5)
+    path = write(tmp_path, text + "".join(action.format(name) for name in names))
+    mdp, messages = read_with_warnings(path, discount=0.5, reward="r")
     assert mdp.action_names == ("a", "a (2)", "a (3)", "3", "4")
+    assert any("1 state offers choices without a name, which are called by their place" in it for it in messages)
 
 
 def test_a_markov_chain_needs_no_actions(tmp_path):
     text = "@type: DTMC\n@reward_models\nr\n@nr_states\n2\n@model\nstate 0 [1] init\n//[x=0]\n\t0 : 0.5\n\t1 : 0.5\n"
-    mdp = read(write(tmp_path, text + "state 1 [0]\n//[x=1]\n\t1 : 1\n"), discount=0.5)
+    mdp = read(write(tmp_path, text + "state 1 [0]\n//[x=1]\n\t1 : 1\n"), discount=0.5, reward="r")
     assert mdp.action_names == ("step",)
     assert mdp.transitions.toarray().tolist() == [[0.5, 0.5], [0, 1]]
     named = text + "state 1 [0]\n//[x=1]\n\taction flip\n\t\t1 : 1\n"
-    assert read(write(tmp_path, named), discount=0.5).action_names == ("step",)
+    assert read(write(tmp_path, named), discount=0.5, reward="r").action_names == ("step",)
 
 
 def test_placeholders_stand_for_their_values(tmp_path):
@@ -208,7 +211,7 @@ def test_placeholders_stand_for_their_values(tmp_path):
         "@model\n"
         "state 0 [$q] init\n//[x=0]\n\taction a [1]\n\t\t0 : $p\n\t\t1 : $q\nstate 1\n//[x=1]\n\taction a\n\t\t1 : 1\n"
     )
-    mdp = read(write(tmp_path, text), discount=0.5)
+    mdp = read(write(tmp_path, text), discount=0.5, reward="r")
     assert mdp.transitions.toarray().tolist() == [[0.25, 0.75], [0, 1]]
     assert mdp.rewards.tolist() == [[1.75], [0]]
 
@@ -216,7 +219,11 @@ def test_placeholders_stand_for_their_values(tmp_path):
 def test_probabilities_printed_with_six_digits_are_normalised(tmp_path):
     third = "\t\t0 : 0.333333\n" * 3
     text = f"@type: MDP\n@reward_models\nr\n@nr_states\n1\n@model\nstate 0 [1] init\n//[x=0]\n\taction a\n{third}"
-    assert read(write(tmp_path, text), discount=0.5).transitions.toarray().tolist() == [[1.0]]
+    path = write(tmp_path, text)
+    mdp, messages = read_with_warnings(path, discount=0.5, reward="r")
+    assert mdp.transitions.toarray().tolist() == [[1.0]]
+    assert len(messages) == 1
+    assert messages[0].startswith(f"{path}:9: state 0, action 'a' has probabilities that miss 1 by 1.0e-06")
 
 
 BAD_LINES = [
@@ -231,7 +238,7 @@ BAD_LINES = [
     ("state 1 [-1, 0] wet", "state 2 [-1, 0] wet", "expected state 1"),
     ("state 1 [-1, 0] wet", "state one [-1, 0] wet", "'one'"),
     ("state 1 [-1, 0] wet", "state 1 [-1, 0 wet", "closing bracket"),
-    ("state 1 [-1, 0] wet", "state 1 [-1] wet", "2 reward models but 1 rewards"),
+    ("state 1 [-1, 0] wet", "state 1 [-1] wet", "the model has 2 reward models, but 1 reward here"),
     ("state 1 [-1, 0] wet", "state 1 [nan, 0] wet", "'nan'"),
     ("state 1 [-1, 0] wet", "state 1 [1_0, 0] wet", "'1_0'"),
     ("//[x=1\t& y=0]", "//[x=1\t& z=0]", "expected variable 'y', found 'z'"),
@@ -249,7 +256,7 @@ BAD_LINES = [
     ("2 : 0.5", "2 :", "''"),
     ("2 : 0.5", "two : 0.5", "'two'"),
     ("2 : 0.5", "-2 : 0.5", "'-2'"),
-    ("2 : 0.5", "6 : 0.5", "next state is 6, but there are 6 states"),
+    ("2 : 0.5", "6 : 0.5", "next state is 6, but the model has 6 states"),
     ("2 : 0.5", "2 0.5", "a transition, found"),
     ("2 : 0.5", "\x00\x01\x02", "a transition, found"),
 ]
@@ -271,7 +278,6 @@ def test_a_bad_line_is_refused_by_its_number(tmp_path, old, new, fragment):
         ("11", "12", "declares 12 choices but there are 11"),
         ("state 0 [-1, 0] init", "state 0 [-1, 0]", "no state is labelled init"),
         ("@model", "", "'state 0 [-1, 0] init' is not a part of the header"),
-        ("//[x=2\t& y=1]", "", "only 5 of them have variables"),
         ("@type: MDP", "", "does not say @type"),
     ],
 )

@@ -48,8 +48,9 @@ def test_the_robot_is_the_same_in_both_formats(parameters):
     np.testing.assert_array_equal(one.features, other.features)
     np.testing.assert_array_equal(one.initial, other.initial)
     assert (one.feature_names, one.action_names) == (other.feature_names, other.action_names)
-    assert len(messages) == 1
-    assert "some but not all" in messages[0]
+    assert len(messages) == 2
+    assert "targets and properties are not looked at (here the labels 'goal', 'wet')" in messages[0]
+    assert "some but not all" in messages[1]
 
 
 def test_comments_and_empty_lines_are_skipped(robot):
@@ -104,7 +105,7 @@ def test_deadlocks_stay(tmp_path):
     path.write_text("5 2 3\n0 0 1 0.5 a\n0 0 4 0.5 a\n3 0 0 1 b\n")
     path.with_suffix(".srew").write_text("5 1\n4 7\n")
     path.with_suffix(".sta").write_text("(up)\n" + "".join(f"{s}:({'true' if s % 2 else 'false'})\n" for s in range(5)))
-    mdp = read(path, discount=0.5)
+    mdp = read(path, discount=0.5, reward="")
     expected = np.zeros((5, 2, 5))
     expected[0, :, [1, 4]] = 0.5
     expected[3, :, 0] = 1
@@ -120,7 +121,7 @@ def test_a_markov_chain_has_one_action(tmp_path):
     path.write_text("2 3\n0 0 1/3\n0 1 2/3\n1 1 1\n")
     path.with_suffix(".trew").write_text("2 1\n0 1 3\n")
     path.with_suffix(".sta").write_text("(x)\n0:(0)\n1:(1)\n")
-    mdp = read(path, discount=0.5)
+    mdp = read(path, discount=0.5, reward="")
     assert mdp.action_names == ("step",)
     np.testing.assert_allclose(mdp.transitions.toarray(), [[1 / 3, 2 / 3], [0, 1]])
     np.testing.assert_allclose(mdp.rewards, [[2], [0]])
@@ -139,7 +140,7 @@ BAD_LINES = [
     (".tra", "1 0 2 0.5 east", "1 0 2", "expected state, choice"),
     (".tra", "1 0 2 0.5 east", "1 0.5:2 east", "expected state, choice"),
     (".tra", "1 0 2 0.5 east", "1 0 2 0.5 east north", "expected state, choice"),
-    (".tra", "1 0 2 0.5 east", "1 0 6 0.5 east", "state 6, but there are 6 states"),
+    (".tra", "1 0 2 0.5 east", "1 0 6 0.5 east", "state 6, but the model has 6 states"),
     (".tra", "1 0 2 0.5 east", "1 0 -2 0.5 east", "'-2'"),
     (".tra", "1 0 2 0.5 east", "1 1 2 0.5 east", "sorted"),
     (".tra", "1 0 2 0.5 east", "0 0 2 0.5 east", "sorted"),
@@ -152,9 +153,9 @@ BAD_LINES = [
     (".sta", "1:(1,0)", "2:(1,0)", "state 2, expected those of 1"),
     (".sta", "1:(1,0)", "1(1,0)", "expected a state such as"),
     (".sta", "1:(1,0)", "1:(nan,0)", "variable 'x' is 'nan'"),
-    (".lab", "1: 2", "9: 2", "state 9, but there are 6 states"),
+    (".lab", "1: 2", "9: 2", "state 9, but the model has 6 states"),
     (".lab", "1: 2", "one: 2", "'one'"),
-    ("1.srew", "3 -1", "6 -1", "state 6, but there are 6 states"),
+    ("1.srew", "3 -1", "6 -1", "state 6, but the model has 6 states"),
     ("1.srew", "3 -1", "3 -1 -1", "expected 2 columns, found 3"),
     ("1.srew", "3 -1", "3 -inf", "'-inf'"),
     ("2.trew", "0 1 3 3", "0 1 3", "expected 4 columns, found 3"),

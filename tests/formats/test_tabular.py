@@ -103,7 +103,7 @@ def test_an_action_that_a_state_lacks_keeps_its_number():
         (toy({0: {0: [(1.0, 0, float("nan"), False)]}}), "P[0][0] has a probability"),
         (toy({0: {0: [(1.0, 1, 0.0, False)]}}), "P[0][0] leads to a state"),
         (toy({0: {0: [(1.0, 0.5, 0.0, False)]}}), "P[0][0] leads to a state"),
-        (toy({0: {2: [(1.0, 0, 0.0, False)]}}), "P[0][2]: there are 2 actions"),
+        (toy({0: {2: [(1.0, 0, 0.0, False)]}}), "P[0][2]: the environment has 2 actions"),
         (toy({0: {0: [(0.5, 0, 0.0, False)]}}, initial_state_distrib=[1.0]), "state 0, action 'action_0' has prob"),
     ],
 )

@@ -95,7 +95,7 @@ def test_features_and_names_are_taken():
     assert (mdp.name, mdp.feature_names, mdp.action_names) == ("growth", ("k",), ("save", "spend"))
     assert mdp.features.tolist() == [[3], [4]]
     assert mdp.initial.tolist() == [1, 0]
-    assert "2 actions but 1 action names" in str(refusal(lambda: omdt.from_quantecon(ddp, action_names=("save",))))
+    assert "2 actions but 1 action name" in str(refusal(lambda: omdt.from_quantecon(ddp, action_names=("save",))))
 
 
 def forest() -> tuple[np.ndarray, np.ndarray]:

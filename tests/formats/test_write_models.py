@@ -112,7 +112,7 @@ def test_prism_files_keep_what_prism_knows(tmp_path, name):
     mdp = environment(name)
     write(mdp, tmp_path / "model.tra")
     with pytest.warns(InputWarning, match=r"0\.99 is assumed"):
-        found = read(tmp_path / "model.tra")
+        found = read(tmp_path / "model.tra", reward="")
     features, actions = prism_identifiers(mdp.feature_names, mdp.action_names)
     assert (found.feature_names, found.action_names) == (tuple(features), tuple(actions))
     assert (found.transitions != mdp.transitions).nnz == 0

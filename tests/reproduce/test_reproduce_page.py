@@ -72,7 +72,7 @@ def test_the_page_counts_and_names_what_falls_short(page):
     assert "25 of 52 cells" in text
     assert "37 of 52 cells" in text
     assert "xor depth 2 (0.50, paper 1.00)" in text
-    assert "1 runs are not finished" in text
+    assert "1 run is not finished" in text
 
 
 def test_no_two_elements_share_an_identifier(page):

@@ -53,6 +53,9 @@ def read(path: str | Path, *, discount: float | None = None, **parameters: Any) 
     for name in parameters:
         if name not in allowed:
             hint = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
+            if "constants" in allowed:
+                given = f"constants={name}={parameters[name]}"
+                hint += f"; a constant of the model is set by {given} (on the command line --set {given})"
             raise InputError(f"{path}: a {path.suffix} file takes no parameter {name!r}; {hint}")
     return reader(path, discount=discount, **parameters)
 

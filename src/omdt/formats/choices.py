@@ -13,17 +13,20 @@ depends on the order in which a file lists its choices.
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from omdt.errors import InputError, InputWarning
+from omdt.counting import counted
+from omdt.errors import InputError, warn_input
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 
 DECIMAL_TOLERANCE = 5e-6
 """By how much probabilities may miss 1: rounding numbers to six significant digits changes their sum by no more."""
+
+WORTH_TELLING = 1e-12
+"""By how much probabilities miss 1 where that is said: more than doubles are rounded by, less than decimals."""
 
 MAX_TRANSITIONS = 50_000_000
 """Transitions of the MDP, those of unavailable actions included; two to three gigabytes while it is built."""
@@ -103,6 +106,33 @@ class Choices:
         for state in range(self.n_states, end):
             self.stay(state, line=line)
 
+    def tell_of_places(self, name: str) -> None:
+        """Say in how many states choices without a name are called by their place among several."""
+        states = np.asarray(self._states)
+        among_several = (np.bincount(states)[states] > 1) & np.asarray(self._unnamed, dtype=np.bool_)
+        unnamed = len(np.unique(states[among_several]))
+        if unnamed:
+            warn_input(
+                f"{name}: {counted(unnamed, 'state offers', 'states offer')} choices without a name, which are called "
+                "by their place (0, 1, …); the same place can stand for different commands in different states"
+            )
+
+    def differ(self, states: Ints) -> bool:
+        """Whether the choices of one of these states differ in what they earn or where they lead."""
+        bounds = self._bounds()
+        for first, end in zip(*np.searchsorted(self.states, (states, states + 1)), strict=True):
+            choices = {
+                (
+                    self.rewards[c],
+                    self.targets[bounds[c] : bounds[c + 1]].tobytes(),
+                    self.probabilities[bounds[c] : bounds[c + 1]].tobytes(),
+                )
+                for c in range(first, end)
+            }
+            if len(choices) > 1:
+                return True
+        return False
+
     def mdp(self, where: Where, initial: Floats, features: Floats, **rest: Any) -> MDP:
         """The MDP of all choices, which are given up for it.
 
@@ -167,7 +197,19 @@ class Choices:
             raise InputError(f"{self._spell(c, where)} has probabilities that sum to {totals[c]:.12g}, not to 1")
         # Probabilities that add up to 1 but for the rounding of the sum stay as they are written.
         totals[np.abs(totals - 1) <= np.diff(bounds) * EPSILON] = 1.0
+        self._tell_of_rounding(np.abs(totals - 1), where)
         return totals
+
+    def _tell_of_rounding(self, missing: Floats, where: Where) -> None:
+        """Say which choices are divided by the sum of their probabilities because that misses 1."""
+        rounded = int((missing > WORTH_TELLING).sum())
+        if rounded:
+            worst = int(np.argmax(missing))
+            others = "" if rounded == 1 else f", the most of {rounded:,} choices for which this is so"
+            warn_input(
+                f"{self._spell(worst, where)} has probabilities that miss 1 by {missing[worst]:.1e}{others}; all such "
+                "probabilities are divided by their sum"
+            )
 
     def _spell(self, c: int, where: Where) -> str:
         return f"{where(self._lines[c], self._states[c])}, action {list(self._names)[self._labels[c]]!r}"
@@ -196,9 +238,7 @@ def _mixture(rows: Ints, choices: Ints, of_state: Ints, A: int) -> sparse.csr_ar
 def _warn_about_mixtures(of_state: Ints, A: int, name: str) -> None:
     mixed = int(((of_state > 1) & (of_state < A)).sum())
     if mixed:
-        warn(
+        warn_input(
             f"{name}: {mixed:,} states offer some but not all of the {A:,} actions; where a tree names an action that "
-            "a state does not offer, each action of that state is taken with the same probability",
-            InputWarning,
-            stacklevel=3,
+            "a state does not offer, each action of that state is taken with the same probability"
         )

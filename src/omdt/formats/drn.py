@@ -23,7 +23,8 @@
             1 : 1
 
 The reward of a choice is the state's plus its own. Storm writes the variables of a state as a comment; they are the
-features. A reward model may have an empty name.
+features. Where the file has none, a file `state-valuations.json` beside it, as PAYNT writes it, may hold them. A reward
+model may have an empty name.
 
 The format has no discount, no distribution of the first state and no names but identifiers. Comments before @model may
 say these things, as those of `write_drn` do:
@@ -37,15 +38,17 @@ say these things, as those of `write_drn` do:
 import json
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from omdt.errors import InputError
+from omdt.counting import counted
+from omdt.errors import InputError, warn_input
 from omdt.formats.choices import Choices
+from omdt.formats.objective import chosen_reward
 from omdt.formats.text import (
-    chosen_rewards,
     discount_or_default,
     fault,
     number_in,
@@ -53,7 +56,7 @@ from omdt.formats.text import (
     probability_in,
     whole_number_in,
 )
-from omdt.formats.valuations import Valuations
+from omdt.formats.valuations import BESIDE, Valuations
 from omdt.mdp import MDP, ROW_SUM_TOLERANCE, Floats
 
 TYPES = ("MDP", "DTMC")
@@ -81,16 +84,34 @@ def read_drn(path: Path, *, discount: float | None = None, reward: str | None = 
     return read_drn_as(path, path, discount=discount, reward=reward, cost=cost)
 
 
-def read_drn_as(file: Path, path: Path, *, discount: float | None, reward: str | None, cost: str | None) -> MDP:
+@dataclass(frozen=True)
+class Built:
+    """What is known of a model in another language of which Storm made a DRN file.
+
+    Attributes:
+        names: of all choices in the order of the DRN file, None for one that needs no name.
+        properties: how many of them are in the model's file.
+    """
+
+    names: Sequence[str | None]
+    properties: int
+
+
+def read_drn_as(
+    file: Path, path: Path, *, discount: float | None, reward: str | None, cost: str | None, built: Built | None = None
+) -> MDP:
     """Read a DRN file that stands for the model in `path`, by whose name it is called."""
     lines = numbered_lines(file)
     header = _Header(path, lines)
     models = [name for name in header.rewards if name != header.start]
-    column, sign = chosen_rewards(path, models, reward, cost)
-    model = _Model(path, header, header.rewards.index(models[column]), sign)
+    chosen = chosen_reward(path, models, reward, cost)
+    model = _Model(path, header, header.rewards.index(chosen.name), chosen.sign, built)
     for number, line in lines:
         model.take(number, line)
     model.finish()
+    # A file with a discount asks for a discounted sum itself.
+    if header.discount is None:
+        chosen.tell(model.choices.rewards, model.labels, properties=0 if built is None else built.properties)
     return model.mdp(discount_or_default(path, header.discount if discount is None else discount))
 
 
@@ -179,9 +200,10 @@ class _Header:
 class _Model:
     """What stands after @model, taken line by line."""
 
-    def __init__(self, path: Path, header: _Header, column: int, sign: float) -> None:
-        self.path, self.header, self.column, self.sign = path, header, column, sign
+    def __init__(self, path: Path, header: _Header, column: int, sign: float, built: Built | None) -> None:
+        self.path, self.header, self.column, self.sign, self.built = path, header, column, sign, built
         self.choices = Choices()
+        self.labels: set[str] = set()
         self.valuations = Valuations(path)
         self.initial = array("i")
         self.start = None if header.start is None else header.rewards.index(header.start)
@@ -228,7 +250,9 @@ class _Model:
         if self.start is not None:
             listed = amounts[self.start] if amounts else "0"
             self.start_probabilities.append(probability_in(listed, self.path, number))
-        if any("init" in found for found in LABEL.findall(labels)):
+        names = {quoted or plain for quoted, plain in LABEL.findall(labels)}
+        self.labels |= names
+        if "init" in names:
             self.initial.append(self.state)
 
     def _begin_choice(self, number: int, text: str) -> None:
@@ -237,11 +261,17 @@ class _Model:
         name, bracket, rest = text.removeprefix("action ").partition("[")
         name = name.strip()
         amounts, _ = self._amounts(number, bracket + rest)
-        nameless = name in ("", UNNAMED) or self.header.kind == "DTMC"
         reward = self.state_reward + self._reward(number, amounts)
-        name = self.header.called["action"].get(name, name)
-        self.choices.begin(self.state, None if nameless else name, line=number, reward=reward)
+        self.choices.begin(self.state, self._called(name), line=number, reward=reward)
         self.open = True
+
+    def _called(self, name: str) -> str | None:
+        """What the next choice is called whose action has this name in the file."""
+        if self.header.kind == "DTMC":
+            return None
+        if self.built is not None:
+            return self.built.names[len(self.choices)]
+        return None if name in ("", UNNAMED) else self.header.called["action"].get(name, name)
 
     def _take_transition(self, number: int, text: str) -> None:
         target, colon, value = text.partition(":")
@@ -251,7 +281,9 @@ class _Model:
             self._begin_choice(number, "action " + UNNAMED)
         t = whole_number_in(target, self.path, number, "the next state")
         if t >= self.header.n_states:
-            raise fault(self.path, number, f"the next state is {t}, but there are {self.header.n_states} states")
+            raise fault(
+                self.path, number, f"the next state is {t}, but the model has {counted(self.header.n_states, 'state')}"
+            )
         placeholder = self.header.placeholders.get(value.strip())
         p = probability_in(value if placeholder is None else repr(placeholder), self.path, number)
         self.choices.targets.append(t)
@@ -266,8 +298,8 @@ class _Model:
         if not bracket:
             raise fault(self.path, number, "the list of rewards has no closing bracket")
         if len(values) != len(self.header.rewards):
-            there_are = f"{len(self.header.rewards)} reward models"
-            raise fault(self.path, number, f"there are {there_are} but {len(values)} rewards")
+            models = counted(len(self.header.rewards), "reward model")
+            raise fault(self.path, number, f"the model has {models}, but {counted(len(values), 'reward')} here")
         return values, rest
 
     def _reward(self, number: int, amounts: list[str]) -> float:
@@ -299,15 +331,29 @@ class _Model:
 
     def mdp(self, discount: float) -> MDP:
         """The MDP of the whole file."""
-        features, names = self.valuations.features(self.state + 1)
+        if self.built is None:
+            self.choices.tell_of_places(str(self.path))
+            self._look_beside()
+        features, names = self.valuations.features(self.state + 1, self.choices.differ)
         return self.choices.mdp(
-            lambda line, state: f"{self.path}:{line}: state {state}",
+            self._where,
             self._distribution(),
             features,
             feature_names=tuple(self.header.called["feature"].get(name, name) for name in names),
             discount=discount,
             name=str(self.path),
         )
+
+    def _look_beside(self) -> None:
+        """Take the variables from the file beside this one if there are none in this one."""
+        beside = self.path.with_name(BESIDE)
+        if not len(self.valuations) and beside.is_file():
+            self.valuations.take_file(beside, self.state + 1)
+            warn_input(f"{self.path}: the states have no variables in this file; those of {beside} are taken")
+
+    def _where(self, line: int, state: int) -> str:
+        # The lines are those of the DRN file, which the user has not seen if Storm made it.
+        return f"{self.path}:{line}: state {state}" if self.built is None else f"{self.path}: state {state}"
 
     def _distribution(self) -> Floats:
         """[S] the probability of each first state: that of its reward model, or the same for all labelled init."""

@@ -29,6 +29,9 @@ REQUIRED = (
     "action_names",
 )
 
+ARRAY, ARCHIVE, EMPTY_ARCHIVE = b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06"
+"""How a single array of numpy begins, and how archives do."""
+
 MAX_BYTES = 1 << 32
 """Of all arrays of a file together, unpacked; a small archive can claim to hold any amount."""
 
@@ -72,9 +75,8 @@ def write_npz(mdp: MDP, path: Path) -> None:
 def _arrays(path: Path) -> dict[str, Any]:
     try:
         with open(path, "rb") as stream:
+            _check_kind(path, stream)
             archive = np.load(stream, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError(f"{path} is a single array, not an npz archive")
             missing = [name for name in REQUIRED if name not in archive]
             if missing:
                 raise InputError(f"{path} lacks the array {missing[0]!r}; it needs {', '.join(REQUIRED)}")
@@ -89,8 +91,21 @@ def _arrays(path: Path) -> dict[str, Any]:
         raise
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+    except ValueError:
+        # What numpy says here is often the advice to load the file unsafely.
+        raise InputError(f"{path} is not a readable npz file: numpy cannot read its arrays; write it anew") from None
+    except (EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} is not a readable npz file: {error}") from None
+
+
+def _check_kind(path: Path, stream: IO[bytes]) -> None:
+    """Raise unless a file begins like an archive, and go back to its beginning."""
+    beginning = stream.read(max(map(len, (ARRAY, ARCHIVE, EMPTY_ARCHIVE))))
+    stream.seek(0)
+    if beginning.startswith(ARRAY):
+        raise InputError(f"{path} is a single array, not an npz archive")
+    if not beginning.startswith((ARCHIVE, EMPTY_ARCHIVE)):
+        raise InputError(f"{path} is not a readable npz file: it does not begin like an archive")
 
 
 def _check_size(path: Path, archive: zipfile.ZipFile | None, names: list[str]) -> None:
@@ -101,6 +116,8 @@ def _check_size(path: Path, archive: zipfile.ZipFile | None, names: list[str]) -
         member = f"{name}.npy" if f"{name}.npy" in archive.namelist() else name
         with archive.open(member) as stream:
             shape, dtype = _header(stream)
+        if dtype.hasobject:
+            raise InputError(f"{path}: {name} holds Python objects, which are never loaded; save numbers or text")
         claimed = math.prod(shape) * dtype.itemsize
         packed = archive.getinfo(member)
         if packed.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

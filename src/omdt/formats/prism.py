@@ -24,11 +24,12 @@ from pathlib import Path
 
 import numpy as np
 
+from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.formats.choices import Choices
+from omdt.formats.objective import chosen_reward
 from omdt.formats.text import (
     check_is_file,
-    chosen_rewards,
     discount_or_default,
     fault,
     number_in,
@@ -55,15 +56,18 @@ def read_tra(path: Path, *, discount: float | None = None, reward: str | None = 
     """
     check_is_file(path)
     structures = _reward_structures(path)
-    column, sign = chosen_rewards(path, list(structures), reward, cost)
+    chosen = chosen_reward(path, list(structures), reward, cost)
     model = _Transitions(path)
     S = model.n_states
-    earned = model.expected_rewards(structures[list(structures)[column]])
-    model.choices.rewards = array("d", sign * earned)
+    earned = model.expected_rewards(structures[chosen.name])
+    model.choices.rewards = array("d", chosen.sign * earned)
+    model.choices.tell_of_places(str(path))
     features, names = _features(path, S)
+    initial, labels = _labels(path, S)
+    chosen.tell(model.choices.rewards, labels)
     return model.choices.mdp(
         lambda line, state: f"{path}:{line}: state {state}",
-        _initial(path, S),
+        initial,
         features,
         feature_names=names,
         discount=discount_or_default(path, discount),
@@ -102,7 +106,9 @@ class _Transitions:
             raise fault(self.path, number, f"expected {columns} and, optionally, an action")
         s, c, t = (whole_number_in(cell, self.path, number, "a state or choice") for cell in cells[:3])
         if max(s, t) >= self.n_states:
-            raise fault(self.path, number, f"found state {max(s, t)}, but there are {self.n_states} states")
+            raise fault(
+                self.path, number, f"found state {max(s, t)}, but the model has {counted(self.n_states, 'state')}"
+            )
         name = cells[4] if len(cells) == 5 and not self.chain else None
         if (s, c) != (self.state, self.choice):
             self._begin(number, s, c, name)
@@ -205,7 +211,7 @@ def _reward_rows(path: Path, columns: int) -> Iterator[tuple[int, list[str]]]:
         found += 1
         cells = line.split()
         if len(cells) != columns:
-            raise fault(path, number, f"expected {columns} columns, found {len(cells)}")
+            raise fault(path, number, f"expected {counted(columns, 'column')}, found {len(cells)}")
         yield number, cells
     if found != declared:
         raise InputError(f"{path}: the first line declares {declared:,} rewards but there are {found:,}")
@@ -217,7 +223,7 @@ def _state_rewards(path: Path, S: int) -> Floats:
     for number, (state, amount) in _reward_rows(path, 2):
         s = whole_number_in(state, path, number, "the state")
         if s >= S:
-            raise fault(path, number, f"found state {s}, but there are {S} states")
+            raise fault(path, number, f"found state {s}, but the model has {counted(S, 'state')}")
         rewards[s] = number_in(amount, path, number, "the reward")
     return rewards
 
@@ -240,22 +246,23 @@ def _features(path: Path, S: int) -> tuple[Floats, tuple[str, ...]]:
     return valuations.features(S)
 
 
-def _initial(path: Path, S: int) -> Floats:
-    """[S] every state labelled init with the same probability; state 0 without a file of labels."""
+def _labels(path: Path, S: int) -> tuple[Floats, list[str]]:
+    """[S] every state labelled init with the same probability, state 0 without a file of labels; and all labels."""
     file, initial = path.with_suffix(".lab"), np.zeros(S)
     if not file.exists():
         initial[0] = 1.0
-        return initial
-    label = ""
+        return initial, []
+    label, names = "", []
     for i, (number, line) in enumerate(_data_lines(file)):
         if i == 0:
-            label = next((place for place, name in LABEL_NAME.findall(line) if name == "init"), "")
+            places = {name: place for place, name in LABEL_NAME.findall(line)}
+            label, names = places.get("init", ""), list(places)
             continue
         state, _, labels = line.partition(":")
         s = whole_number_in(state, file, number, "the state")
         if s >= S:
-            raise fault(file, number, f"found state {s}, but there are {S} states")
+            raise fault(file, number, f"found state {s}, but the model has {counted(S, 'state')}")
         initial[s] = label in labels.split()
     if not initial.any():
         raise InputError(f"{file}: no state is labelled init")
-    return np.asarray(initial / initial.sum())
+    return np.asarray(initial / initial.sum()), names

@@ -19,12 +19,12 @@ import csv
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from warnings import warn
 
 import numpy as np
 
-from omdt.errors import InputError, InputWarning
-from omdt.formats.choices import DECIMAL_TOLERANCE, Choices
+from omdt.counting import counted
+from omdt.errors import InputError, warn_input
+from omdt.formats.choices import DECIMAL_TOLERANCE, WORTH_TELLING, Choices
 from omdt.formats.text import discount_or_default, fault, number_in, numbered_lines, probability_in
 from omdt.mdp import MDP, Floats, Ints
 
@@ -179,6 +179,10 @@ class _Table:
         total = initial.sum()
         if self.columns.initial is not None and abs(total - 1) > DECIMAL_TOLERANCE:
             raise InputError(f"{self.path}: the initial probabilities of its states sum to {total:.12g}, not to 1")
+        if self.columns.initial is not None and abs(total - 1) > WORTH_TELLING:
+            warn_input(
+                f"{self.path}: the initial probabilities miss 1 by {abs(total - 1):.1e}; they are divided by their sum"
+            )
         return np.asarray(initial / total)
 
     def _spell(self, state: State) -> str:
@@ -191,12 +195,10 @@ class _Table:
         rarest = min(few, key=len)
         state = list(self.index)[self.states[rarest[0]]]
         action = list(self.actions)[self.taken[rarest[0]]]
-        warn(
+        warn_input(
             f"{self.path}: {len(few):,} of {len(pairs):,} observed pairs of state and action were seen fewer than "
-            f"{FEW_SAMPLES} times, the rarest {len(rarest)} times ({self._spell(state)}, action {action!r}); the model "
-            "is an estimate",
-            InputWarning,
-            stacklevel=3,
+            f"{FEW_SAMPLES} times, the rarest {counted(len(rarest), 'time')} ({self._spell(state)}, action {action!r})"
+            "; the model is an estimate"
         )
 
 

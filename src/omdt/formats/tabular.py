@@ -10,12 +10,12 @@ looks like the state in which some episode ends, so that it offers no new questi
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omdt.errors import InputError, InputWarning, require
+from omdt.counting import counted
+from omdt.errors import InputError, require, warn_input
 from omdt.formats.choices import Choices
 from omdt.formats.text import discount_or_default
 from omdt.mdp import MDP, Floats
@@ -82,8 +82,7 @@ def _current(env_id: str) -> str:
     if env_id in registry or version is None or newest is None or version >= newest:
         return env_id
     current: str = get_env_id(namespace, name, newest)
-    message = f"this release of Gymnasium has no {env_id}; {current} is used instead"
-    warn(message, InputWarning, stacklevel=3)
+    warn_input(f"this release of Gymnasium has no {env_id}; {current} is used instead")
     return current
 
 
@@ -120,7 +119,7 @@ def _choices(P: Any, actions: Sequence[str], kind: str) -> tuple[Choices, int | 
         for a in table if isinstance(table, Mapping) else range(len(table)):
             where = f"{kind}: P[{s}][{a}]"
             if not 0 <= a < len(actions):
-                raise InputError(f"{where}: there are {len(actions)} actions")
+                raise InputError(f"{where}: the environment has {counted(len(actions), 'action')}")
             outcomes = _outcomes(table[a], S, where)
             p, terminated = outcomes[:, 0], outcomes[:, 3] != 0
             choices.begin(s, actions[a], line=0, reward=float(p @ outcomes[:, 2]))
@@ -150,7 +149,7 @@ def _action_names(env: Any, names: Sequence[str]) -> tuple[str, ...]:
     known = tuple(names) or ACTION_NAMES.get(type(env).__name__, ())
     A = int(env.action_space.n)
     if known and len(known) != A:
-        raise InputError(f"{type(env).__name__} has {A} actions, but {len(known)} names are given")
+        raise InputError(f"{type(env).__name__} has {counted(A, 'action')}, but the number of names is {len(known)}")
     return known or tuple(f"action_{a}" for a in range(A))
 
 

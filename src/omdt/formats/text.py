@@ -1,12 +1,11 @@
 """Text from outside: lines with their numbers in bounded memory, strict numbers, errors that name file and line."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from warnings import warn
 
-from omdt.errors import InputError, InputWarning
+from omdt.errors import InputError, warn_input
 
 BLOCK = 1 << 18
 LONGEST_LINE = 1 << 20
@@ -72,25 +71,9 @@ def probability_in(text: str, path: Path, line: int) -> float:
     return value
 
 
-def chosen_rewards(path: Path, names: Sequence[str], reward: str | None, cost: str | None) -> tuple[int, float]:
-    """Which of a file's reward models counts, and with which sign: the one to earn, or the one to save."""
-    if reward is not None and cost is not None:
-        raise InputError(f"{path}: give either reward={reward} or cost={cost}, not both")
-    if not names:
-        raise InputError(f"{path} has no rewards, so every policy is worth the same; add a reward model to it")
-    there_are = f"{path} has the reward models {', '.join(repr(name) for name in names)}"
-    name = reward if cost is None else cost
-    if name is None and len(names) > 1:
-        raise InputError(f"{there_are}; choose one with reward=NAME, or with cost=NAME to keep it low")
-    if name is not None and name not in names:
-        raise InputError(f"{there_are}, but not {name!r}")
-    return (0 if name is None else list(names).index(name)), (1.0 if cost is None else -1.0)
-
-
 def discount_or_default(source: object, discount: float | None) -> float:
     """The given discount, or the usual one with a warning that it was assumed."""
     if discount is None:
-        message = f"{source} has no discount of its own; {DEFAULT_DISCOUNT} is assumed, and discount sets another"
-        warn(message, InputWarning, stacklevel=3)
+        warn_input(f"{source} has no discount of its own; {DEFAULT_DISCOUNT} is assumed, and discount sets another")
         return DEFAULT_DISCOUNT
     return discount

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.formats.choices import Choices
 from omdt.mdp import MDP, Floats, Ints
@@ -29,7 +30,7 @@ def from_quantecon(
     S, A = Q.shape[1], int(actions.max()) + 1
     action_names = tuple(names.pop("action_names", ())) or tuple(f"action_{a}" for a in range(A))
     if len(action_names) != A:
-        raise InputError(f"there are {A} actions but {len(action_names)} action names")
+        raise InputError(f"the problem has {counted(A, 'action')} but {counted(len(action_names), 'action name')}")
     choices = Choices(action_names)
     for i in np.lexsort((actions, states)):
         if R[i] == -np.inf:

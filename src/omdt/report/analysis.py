@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omdt import planning
+from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.solution import Solution
@@ -200,8 +201,9 @@ def _check_names(tree: TreePolicy, mdp: MDP, X: Floats) -> None:
     if X.shape != (mdp.n_states, len(tree.feature_names)):
         asked = _some(tree.feature_names[mdp.n_features :])
         raise InputError(
-            f"the tree reads {len(tree.feature_names)} columns, but there are observations of shape {list(X.shape)} "
-            f"for {mdp.n_states} states; where the tree was given predicates ({asked}), pass splits.observations"
+            f"the tree reads {counted(len(tree.feature_names), 'column')}, but there are observations of "
+            f"shape {list(X.shape)} for {counted(mdp.n_states, 'state')}; where the tree was given predicates "
+            f"({asked}), pass splits.observations"
         )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omdt.counting import counted
 from omdt.errors import require
 from omdt.export.palette import colour
 from omdt.files import write_whole
@@ -123,6 +124,7 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, Any
         "solution": solution,
         "mdp": mdp,
         "verdict": words.verdict(solution),
+        "counted": counted,
         "number": words.number,
         "percent": words.percent,
         "bars": _bars(solution),

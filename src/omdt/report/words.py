@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from omdt.counting import counted
 from omdt.mdp import Floats
 from omdt.solution import Solution, Stop
 from omdt.tree import LEAF, Range, TreePolicy, printable
@@ -65,7 +66,7 @@ def size_limit(solution: Solution) -> str:
     if solution.max_depth is not None:
         limits.append(f"depth at most {solution.max_depth}")
     if solution.max_leaf_nodes is not None:
-        limits.append(f"at most {solution.max_leaf_nodes} leaves")
+        limits.append(f"at most {counted(solution.max_leaf_nodes, 'leaf', 'leaves')}")
     return f"tree of {' and '.join(limits)}" if limits else "tree of any size"
 
 

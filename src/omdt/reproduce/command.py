@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from omdt.counting import counted
 from omdt.reproduce.pieces import NAMES
 from omdt.terminal import console, cores
 
@@ -74,7 +75,7 @@ def _summarise(made: "Made") -> None:
     from omdt.reproduce.summary import verdict_lines
 
     lines = [
-        f"{made.done:,} runs done now, {made.kept:,} kept from before, {made.missing:,} missing",
+        f"{counted(made.done, 'run')} done now, {made.kept:,} kept from before, {made.missing:,} missing",
         *(f"failed: {failure.run}: {failure.reason}" for failure in made.results.failures),
         *verdict_lines(made.results),
         str(made.page),

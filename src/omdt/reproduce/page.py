@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from omdt import __version__
+from omdt.counting import counted
 from omdt.errors import require
 from omdt.reproduce.figures import Drawing
 from omdt.reproduce.results import Results, verdict
@@ -67,7 +68,7 @@ def page_html(
         version=__version__,
         verdict=verdict(results),
         failures=results.failures,
-        missing=missing,
+        missing=missing and counted(missing, "run is", "runs are"),
         tables=tables,
         sections=sections,
         symbols=SYMBOLS,
@@ -106,12 +107,13 @@ def _made(records: list[Record]) -> dict[str, Any]:
     """The effort that the runs took, and where."""
     memory = [record.peak_memory for record in records if record.peak_memory is not None]
     machines = {
-        f"{facts['host']}: {facts['processor']}, {facts['cores']} cores; {facts['system']}; Python {facts['python']}, "
-        f"omdt {facts['omdt']}, numpy {facts['numpy']}, scipy {facts['scipy']}, numba {facts['numba']}"
+        f"{facts['host']}: {facts['processor']}, {counted(int(facts['cores']), 'core')}; {facts['system']}; "
+        f"Python {facts['python']}, omdt {facts['omdt']}, numpy {facts['numpy']}, scipy {facts['scipy']}, "
+        f"numba {facts['numba']}"
         for facts in (record.machine for record in records)
     }
     return {
-        "runs": f"{len(records):,}",
+        "runs": counted(len(records), "run"),
         "hours": _duration(sum(record.cpu_seconds for record in records)),
         "memory": f"{max(memory) / 2**20:,.0f} MiB" if memory else "",
         "last": max((record.finished for record in records), default=""),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from omdt.counting import counted
 from omdt.reproduce.results import Results, verdict
 from omdt.reproduce.tables import Table
 from omdt.reproduce.writing import to_markdown
@@ -13,9 +14,9 @@ def verdict_lines(results: Results) -> list[str]:
     if not found.cells:
         return []
     return [
-        f"{found.level} of {found.cells} cells at least as good as the better of the paper's two methods",
+        f"{found.level} of {counted(found.cells, 'cell')} at least as good as the better of the paper's two methods",
         *(f"falls short: {cell}" for cell in found.short),
-        f"{found.proven} of {found.cells} cells proven; the paper proved {found.paper_proven} of these",
+        f"{found.proven} of {counted(found.cells, 'cell')} proven; the paper proved {found.paper_proven} of these",
     ]
 
 
@@ -28,7 +29,7 @@ def summary_markdown(results: Results, tables: Sequence[Table], *, command: str)
         command: what was typed to get here.
     """
     machines = {
-        f"{facts['processor']}, {facts['cores']} cores; Python {facts['python']}, omdt {facts['omdt']}"
+        f"{facts['processor']}, {counted(int(facts['cores']), 'core')}; Python {facts['python']}, omdt {facts['omdt']}"
         for facts in (record.machine for record in results.records)
     }
     lines = [

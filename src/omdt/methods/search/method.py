@@ -6,13 +6,12 @@ exact search, every climb counts as a node. Where there are few trees, all of th
 a tree returns as much as the best policy of any form, nothing is left to do.
 """
 
-import warnings
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from omdt.errors import InputError, InputWarning
+from omdt.errors import InputError, warn_input
 from omdt.files import check_writable
 from omdt.mdp import MDP
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
@@ -120,7 +119,7 @@ def _certified(
     try:
         return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
     except StoppedError:
-        warnings.warn(f"{path} was not written because of an interrupt", InputWarning, stacklevel=2)
+        warn_input(f"{path} was not written because of an interrupt")
         return bound
 
 

@@ -212,7 +212,7 @@
     const where = `${x.name} = ${x.labels[cell.column]}` + (y ? `, ${y.name} = ${y.labels[cell.row]}` : "");
     const actions = [...cell.actions].sort((one, other) => other[1] - one[1]);
     const named = actions.slice(0, 3).map(([action]) => map.actions[action]).join(", ");
-    const more = actions.length > 3 ? ` and ${actions.length - 3} others` : "";
+    const more = actions.length > 3 ? ` and ${actions.length - 3} ${actions.length === 4 ? "other" : "others"}` : "";
     return `${where}: ${cell.share > 0 ? `${percent(cell.share)} of visits` : "never visited"}; ${named}${more}`;
   }
 

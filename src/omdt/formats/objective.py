@@ -1,0 +1,99 @@
+"""The question that is asked about a model from a file: which of its rewards counts, and what is not looked at."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from omdt.counting import counted
+from omdt.errors import InputError, warn_input
+
+PROPERTY_FILES = (".props", ".pctl", ".csl", ".ltl")
+"""Endings of the files that hold a model's properties, beside the model and of the same name."""
+
+NO_TARGETS = frozenset({"init", "deadlock"})
+"""Labels that every tool sets by itself."""
+
+MOST_LABELS = 3
+"""As many labels are named in a message; they stand for all."""
+
+HOW_TO_ADD = {
+    ".drn": "name a reward model below @reward_models and give every state its reward in brackets",
+    ".tra": "put the rewards of states or transitions beside it, in a file that ends in .srew or .trew",
+    ".jani": "give it a global transient variable of type real, whose values are the rewards",
+}
+"""What adds rewards to a file, by its ending; the PRISM language has many."""
+
+IN_PRISM = 'give it a block such as: rewards "reached" x=3 : 1; endrewards'
+
+
+@dataclass(frozen=True)
+class ChosenReward:
+    """The reward model of a file that counts.
+
+    Attributes:
+        path: the file.
+        name: of the reward model; it may be empty.
+        column: its place among the reward models of the file.
+        sign: 1 if it is maximised, −1 if it is minimised.
+        asked: whether the user named it.
+    """
+
+    path: Path
+    name: str
+    column: int
+    sign: float
+    asked: bool
+
+    def tell(self, amounts: Sequence[float], labels: Iterable[str], *, properties: int = 0) -> None:
+        """Say which reward counts and how, and that targets do not.
+
+        Nothing is said where the user has named the reward and the file shows no sign of another question.
+
+        Args:
+            amounts: the rewards of all choices, times the sign.
+            labels: those of the model's states.
+            properties: how many of them are in the model's own file.
+        """
+        reward = f"the reward {self.name!r}" if self.name else "the reward (it has no name)"
+        here = self._passed_over(labels, properties)
+        if here or not self.asked:
+            doing = "maximising" if self.sign > 0 else "minimising"
+            shown = f" (here {' and '.join(here)})" if here else ""
+            other = f"; for minimising it: cost={self.name} (on the command line --set cost={self.name})"
+            warn_input(
+                f"{self.path}: {doing} {reward}, its discounted sum over all time; targets and properties are not "
+                f"looked at{shown}{other if not self.asked and any(amount > 0 for amount in amounts) else ''}"
+            )
+        if not any(amounts):
+            warn_input(f"{self.path}: {reward} is 0 in every state, so all trees return 0; is another one meant?")
+
+    def _passed_over(self, labels: Iterable[str], properties: int) -> list[str]:
+        """What there is of targets and properties."""
+        found = [repr(label) for label in sorted(set(labels) - NO_TARGETS)]
+        listed = ", ".join([*found[:MOST_LABELS], *(["…"] if len(found) > MOST_LABELS else [])])
+        files = [self.path.with_suffix(ending) for ending in PROPERTY_FILES]
+        return [
+            *([f"the label{'s' if len(found) > 1 else ''} {listed}"] if found else []),
+            *([f"{counted(properties, 'property', 'properties')} in the file"] if properties else []),
+            *(str(file) for file in files if file.exists()),
+        ]
+
+
+def chosen_reward(path: Path, names: Sequence[str], reward: str | None, cost: str | None) -> ChosenReward:
+    """Which of a file's reward models counts: the one to earn, or the one to save."""
+    if reward is not None and cost is not None:
+        raise InputError(f"{path}: give either reward={reward} or cost={cost}, not both")
+    if not names:
+        raise InputError(
+            f"{path} has no rewards, and a discounted sum of nothing is 0 whatever a tree does; "
+            f"{HOW_TO_ADD.get(path.suffix, IN_PRISM)}"
+        )
+    models = "reward model" if len(names) == 1 else "reward models"
+    there_are = f"{path} has the {models} {', '.join(repr(name) for name in names)}"
+    name = reward if cost is None else cost
+    if name is None and len(names) > 1:
+        raise InputError(f"{there_are}; choose one with reward=NAME, or with cost=NAME to keep it low")
+    if name is not None and name not in names:
+        raise InputError(f"{there_are}, but not {name!r}")
+    column = 0 if name is None else list(names).index(name)
+    return ChosenReward(path, names[column], column, 1.0 if cost is None else -1.0, asked=name is not None)
