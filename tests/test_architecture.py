@@ -12,6 +12,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 BASIC = {"errors", "files", "names"}
 FIRST_THREE = {"mdp", "splits", "tree"}
+CERTIFYING = {"check", "certificate", "questions"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "names": set(),
@@ -20,20 +21,23 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__version__": set(),
     "check": set(),
     "files": {"errors"},
-    "mdp": BASIC,
+    "source": {"errors"},
+    "mdp": BASIC | {"source"},
+    "fingerprint": {"mdp"},
     "splits": BASIC | {"mdp"},
     "tree": BASIC | {"mdp", "splits"},
     "planning": BASIC | FIRST_THREE,
-    "solution": BASIC | FIRST_THREE | {"planning"},
+    "solution": BASIC | FIRST_THREE | {"planning", "check", "questions", "source"},
     "simulation": BASIC | FIRST_THREE | {"planning"},
     "certificate": {"check", "mdp"},
-    "methods": BASIC | FIRST_THREE | {"planning", "solution", "simulation", "methods", "check", "certificate"},
-    "solving": BASIC | FIRST_THREE | {"planning", "solution", "methods"},
+    "questions": BASIC | FIRST_THREE | {"check"},
+    "methods": BASIC | FIRST_THREE | {"planning", "solution", "simulation", "methods"} | CERTIFYING,
+    "solving": BASIC | FIRST_THREE | {"planning", "solution", "methods", "questions", "fingerprint"},
     "imitating": BASIC | FIRST_THREE | {"solution", "methods"},
-    "checking": BASIC | {"mdp", "check", "certificate"},
+    "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | {"planning", "solution", "solving"},
-    "environments": BASIC | FIRST_THREE | {"environments"},
-    "formats": BASIC | FIRST_THREE | {"formats"},
+    "environments": BASIC | FIRST_THREE | {"environments", "source"},
+    "formats": BASIC | FIRST_THREE | {"formats", "source"},
     "export": BASIC | FIRST_THREE | {"export"},
 }
 BEFORE_THE_COMMAND_LINE = {*MAY_IMPORT, "reproduce", "report"}

@@ -21,6 +21,7 @@ from omdt.terminal import cores as _cores
 
 if TYPE_CHECKING:
     from omdt.mdp import MDP
+    from omdt.source import Source
 
 # The matrices here are small; a second thread for their linear algebra costs more than it brings.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -321,7 +322,7 @@ def report(
         str | None,
         typer.Argument(
             metavar="PROBLEM",
-            help="The problem that was solved; needed where the solution does not name a registered environment.",
+            help="The problem that was solved; by default what the solution records.",
             show_default=False,
         ),
     ] = None,
@@ -337,7 +338,6 @@ def report(
     """One HTML page on a solution: its tree, its proof, where it goes and what it loses."""
     import shlex
 
-    from omdt.environments import registered
     from omdt.files import check_writable
     from omdt.report import write_report
     from omdt.report.commands import solve_command
@@ -348,15 +348,14 @@ def report(
     if target.resolve() == solution.resolve():
         raise InputError(f"the page would overwrite {solution}; name another file with --output")
     solved = load(solution)
-    if problem is None and solved.problem not in registered():
-        raise InputError(
-            f"{solution} solves {solved.problem!r}, which is not a registered environment; "
-            f"name its file: omdt report {solution} PROBLEM"
-        )
-    name = solved.problem if problem is None else problem
-    mdp = _load(name, settings, solved.discount if discount is None else discount)
+    again = f"omdt report {solution}"
+    name, its_settings = (problem, []) if problem is not None else _recorded(again, solved.problem, solved.source)
+    chosen = settings or its_settings
+    mdp = _load(name, chosen, solved.discount if discount is None else discount)
+    if mdp.discount == solved.discount:
+        mdp = _recognised(mdp, solved.fingerprint, name, None if problem or settings else again)
     commands = [
-        solve_command(solved, problem=name, settings=settings or []) + f" --output {shlex.quote(str(solution))}",
+        solve_command(solved, problem=name, settings=chosen, output=solution),
         shlex.join(["omdt", *sys.argv[1:]]),
     ]
     write_report(solved, mdp, target, commands=commands)
@@ -368,7 +367,14 @@ def check(
     solution: Annotated[
         Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
     ],
-    problem: Problem,
+    problem: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PROBLEM",
+            help="The problem that was solved; by default what the solution records.",
+            show_default=False,
+        ),
+    ] = None,
     certificate: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The file that `omdt solve --certificate` wrote.", show_default=False),
@@ -378,17 +384,21 @@ def check(
 ) -> None:
     """Whether a solution's tree returns what it says, and whether a certificate proves its bound."""
     from omdt.check import RejectedError, words
-    from omdt.checking import verify
+    from omdt.checking import read_solution, source_of, verify
 
-    def load(discount: float) -> "MDP":
-        mdp = _load(problem, settings, None)
-        if mdp.discount == discount:
-            return mdp
-        typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
-        return _load(problem, settings, discount)
-
+    data = read_solution(solution)
+    again, discount = f"omdt check {solution}", data["discount"]
+    if problem is None:
+        name, its_settings = _recorded(again, data["problem"], source_of(data, solution))
+        mdp = _load(name, settings or its_settings, discount)
+    else:
+        name, mdp = problem, _load(problem, settings, None)
+        if mdp.discount != discount:
+            typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
+            mdp = _load(problem, settings, discount)
+    mdp = _recognised(mdp, data.get("fingerprint"), name, None if problem or settings else again)
     try:
-        verdict = verify(solution, load, certificate, exact=exact)
+        verdict = verify(data, mdp, certificate, exact=exact)
     except RejectedError as error:
         typer.echo(f"NOT VERIFIED: {error}")
         raise typer.Exit(1) from None
@@ -426,6 +436,56 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
             _tell(str(warning.message))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return mdp
+
+
+def _recorded(again: str, name: str, source: "Source | None") -> tuple[str, list[str]]:
+    """What PROBLEM and its settings are called of which a solution records the name and perhaps the source.
+
+    Args:
+        again: the command, up to the PROBLEM that it can be given.
+        name: what the MDP was called.
+        source: how it can be found again.
+    """
+    from omdt.environments import registered
+
+    if source is None and name not in registered():
+        raise InputError(f"the solution does not say where its problem {name!r} comes from; name it: {again} PROBLEM")
+    if source is None:
+        return name, []
+    problem = source.spelled()
+    if isinstance(source.problem, Path) and not source.problem.exists():
+        raise InputError(f"there is no file {problem} any more, which was solved; name the problem: {again} PROBLEM")
+    if problem.startswith("gym:") and ":" in problem.removeprefix("gym:"):
+        # Gymnasium would import the module, and a file may come from anyone.
+        raise InputError(f"{problem} names a module to import; if you trust it, name it: {again} {problem}")
+    return problem, list(source.settings)
+
+
+def _recognised(mdp: "MDP", expected: str | None, problem: str, again: str | None) -> "MDP":
+    """The MDP that was solved: this one, or the part of it that can be reached.
+
+    Args:
+        mdp: what PROBLEM names.
+        expected: the fingerprint in the solution, if it has one.
+        problem: the PROBLEM.
+        again: the command, up to a PROBLEM, where the solution was trusted to name it. Where the user did, another MDP
+            is mentioned, and the figures decide.
+    """
+    from omdt.fingerprint import fingerprint
+
+    found = fingerprint(mdp)
+    if expected is None or expected == found:
+        return mdp
+    if fingerprint(reachable := mdp.reachable()) == expected:
+        return reachable
+    differ = f"its fingerprint is {found}, the solution's is {expected}"
+    if again is not None:
+        raise InputError(
+            f"{problem} has changed since it was solved: {differ}; solve it again, or name it to go on with it as it "
+            f"is: {again} {problem}"
+        )
+    _tell(f"{problem} is not the problem that was solved, or it has changed since: {differ}")
     return mdp
 
 

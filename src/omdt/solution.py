@@ -13,8 +13,12 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+from omdt import questions as statements
+from omdt.check import Questions
 from omdt.errors import InputError
 from omdt.files import write_whole
+from omdt.mdp import MDP, Floats
+from omdt.source import Source
 from omdt.tree import TreePolicy
 
 FORMAT = "omdt-solution-1"
@@ -208,6 +212,9 @@ class Solution:
         trace: how value and bound moved over the seconds, or over the nodes where these are limited.
         node_limit: limit on the partial trees that the search looks at, or None.
         rounding: how much value and bound may differ by rounding alone.
+        questions: what the trees that the bound is about may ask; None for thresholds on every feature.
+        source: how the problem can be found again, or None if that is not known.
+        fingerprint: by which the MDP that was solved is recognised, or None in old files.
     """
 
     problem: str
@@ -227,6 +234,9 @@ class Solution:
     trace: tuple[TracePoint, ...]
     node_limit: int | None = None
     rounding: float = 0.0
+    questions: Questions | None = None
+    source: Source | None = None
+    fingerprint: str | None = None
 
     @property
     def gap(self) -> float:
@@ -258,6 +268,10 @@ class Solution:
         negligible = 1e-12 * max(abs(self.optimal_return), abs(self.random_return))
         return (self.value - self.random_return) / span if span > negligible else 1.0
 
+    def observations(self, mdp: MDP) -> Floats:
+        """[S, F'] what the tree reads in each state of the MDP that was solved: its features, then the predicates."""
+        return statements.observations(self.questions, mdp)
+
     def _repr_svg_(self) -> str:
         """The drawn tree, for notebooks."""
         return self.tree._repr_svg_()
@@ -268,11 +282,13 @@ class Solution:
 
         return solution_html(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The solution as JSON holds it."""
+    def to_dict(self, folder: str | Path = ".") -> dict[str, Any]:
+        """The solution as JSON in a folder holds it; files are named relative to the folder."""
         return {
             "format": FORMAT,
             "problem": self.problem,
+            "source": None if self.source is None else self.source.to_dict(folder),
+            "fingerprint": self.fingerprint,
             "method": self.method,
             "max_depth": self.max_depth,
             "max_leaf_nodes": self.max_leaf_nodes,
@@ -294,23 +310,25 @@ class Solution:
             "feature_names": list(self.tree.feature_names),
             "integer_features": list(self.tree.integer),
             "action_names": list(self.tree.action_names),
+            **({} if self.questions is None else {"questions": statements.to_dict(self.questions)}),
             "tree": self.tree.to_dict(),
         }
 
-    def to_json(self) -> str:
-        """One JSON object."""
+    def to_json(self, folder: str | Path = ".") -> str:
+        """One JSON object for a file in a folder."""
         try:
-            return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+            return json.dumps(self.to_dict(folder), ensure_ascii=False, allow_nan=False) + "\n"
         except RecursionError:
             raise InputError(f"the tree is too deep for JSON: its depth is {self.tree.depth}") from None
 
     def save(self, path: str | Path) -> None:
         """Write the JSON form to a file, whole or not at all."""
-        write_whole(Path(path), lambda stream: stream.write(self.to_json().encode()))
+        content = self.to_json(Path(path).parent).encode()
+        write_whole(Path(path), lambda stream: stream.write(content))
 
     @classmethod
-    def from_dict(cls, data: Any) -> "Solution":
-        """The solution of a dictionary as `to_dict` makes it; derived entries are derived anew."""
+    def from_dict(cls, data: Any, folder: str | Path = ".") -> "Solution":
+        """The solution of a dictionary as `to_dict` makes it for a folder; derived entries are derived anew."""
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"this is not a solution: its format is not {FORMAT!r}")
         tree = TreePolicy.from_dict(
@@ -340,6 +358,9 @@ class Solution:
             trace=tuple(_trace_point(point) for point in _entry(data, "trace", list)),
             node_limit=_entry(data, "node_limit", int, type(None)) if "node_limit" in data else None,
             rounding=_number(data, "rounding") if "rounding" in data else 0.0,
+            questions=statements.from_dict(data["questions"]) if "questions" in data else None,
+            source=None if data.get("source") is None else Source.from_dict(data["source"], folder),
+            fingerprint=None if data.get("fingerprint") is None else _entry(data, "fingerprint", str),
         )
 
 
@@ -352,7 +373,7 @@ def load(path: str | Path) -> Solution:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a JSON file: {error}") from None
     try:
-        return Solution.from_dict(data)
+        return Solution.from_dict(data, Path(path).parent)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 

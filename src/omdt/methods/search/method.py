@@ -13,6 +13,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from omdt.check import Questions
 from omdt.errors import InputError, InputWarning
 from omdt.files import check_writable
 from omdt.mdp import MDP
@@ -21,6 +22,7 @@ from omdt.methods.search.exact import can_search
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.local import LocalSearch, to_policy
 from omdt.methods.search.losses import cheapest_dense
+from omdt.questions import questions_of
 from omdt.solution import Claim, Limits, Stop, Watch
 from omdt.splits import Splits
 
@@ -59,8 +61,7 @@ def search(
     """
     if not limits.limits_size:
         raise InputError("the method search needs a size limit; give a depth, a number of leaves, or both")
-    if certificate is not None:
-        _check_certifiable(mdp, splits, Path(certificate))
+    questions = None if certificate is None else _check_certifiable(mdp, splits, Path(certificate))
     frontier: Frontier | None = None
     # Many threads of the linear algebra wait for one another on systems as small as these, and round differently.
     with watch.catching_interrupts(), threadpool_limits(1):
@@ -77,27 +78,35 @@ def search(
                 watch.nodes += 1
         bound = local.bound if frontier is None else frontier.bound
         if frontier is not None and certificate is not None:
-            bound = _certified(frontier, local, limits, Path(certificate), bound)
+            bound = _certified(frontier, local, limits, Path(certificate), bound, questions)
     return Claim(to_policy(local.best, splits, mdp), max(bound, local.value), _stop(frontier, watch))
 
 
-def _check_certifiable(mdp: MDP, splits: Splits, path: Path) -> None:
-    """Raise before long work starts if there can be no certificate."""
+def _check_certifiable(mdp: MDP, splits: Splits, path: Path) -> Questions | None:
+    """Raise before long work starts if there can be no certificate; the questions that it will state."""
     check_writable(path)
-    if splits.equality.any() or splits.observations.shape[1] > mdp.n_features:
-        raise InputError("a certificate is about trees with thresholds; leave out categories and predicates")
     if not can_search(mdp):
         raise InputError(
             f"the search proves nothing about {mdp.n_states:,} states that can be visited again, so there is no "
             "certificate to write; leave it out"
         )
+    questions = questions_of(mdp, splits)
+    known = (Questions() if questions is None else questions).sides(splits.observations, splits.feature_names)
+    if known.shape[1] != len(splits):
+        raise InputError(
+            f"{len(splits) - known.shape[1]} of the {len(splits)} questions divide the states as others do, or not at "
+            "all; a certificate needs each question once, as Splits.of makes them"
+        )
+    return questions
 
 
-def _certified(frontier: Frontier, local: LocalSearch, limits: Limits, path: Path, bound: float) -> float:
+def _certified(
+    frontier: Frontier, local: LocalSearch, limits: Limits, path: Path, bound: float, questions: Questions | None
+) -> float:
     """Write the certificate of a bound; the bound that it proves, which is a little higher."""
     # A bound that was not pushed any further is met again only approximately.
     target = frontier.target() if frontier.done else bound + NEARLY * (bound - local.value)
-    goal = Goal(local.policy(local.best), local.value, target, limits.gap, raised=not frontier.done)
+    goal = Goal(local.policy(local.best), local.value, target, limits.gap, not frontier.done, questions)
     try:
         return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
     except StoppedError:
