@@ -32,7 +32,10 @@ PROMISED = [
     "trace",
     "tree",
 ]
-EXTENSIONS = {"node_limit", "rounding", "requested_gap", "feature_names", "integer_features", "action_names"}
+EXTENSIONS = {
+    *("node_limit", "rounding", "requested_gap", "feature_names", "integer_features", "action_names"),
+    *("source", "fingerprint"),
+}
 
 
 def solution(**changes) -> Solution:

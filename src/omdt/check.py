@@ -195,8 +195,10 @@ def _bits(text: Any, name: str, states: int) -> bytes:
 def _group_words(name: str, equality: bool, numbers: tuple[float, ...] | None, is_predicate: bool) -> str:
     if is_predicate:
         return f"the predicate {name!r}"
-    kind = "values of" if equality else "thresholds on"
-    return f"{kind} {name!r}" if numbers is None else f"{len(numbers)} {kind} {name!r}"
+    one, many = ("value of", "values of") if equality else ("threshold on", "thresholds on")
+    if numbers is None:
+        return f"{many} {name!r}"
+    return f"{len(numbers)} {one if len(numbers) == 1 else many} {name!r}"
 
 
 def _is_number(it: Any, largest: float) -> bool:

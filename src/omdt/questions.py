@@ -86,6 +86,8 @@ def _check_columns(mdp: MDP, splits: Splits) -> None:
     if splits.feature_names[:F] != mdp.feature_names or not np.array_equal(splits.observations[:, :F], mdp.features):
         raise InputError("the splits are of another MDP: their first columns are not its features")
     for name, column in zip(splits.feature_names[F:], splits.observations[:, F:].T, strict=True):
+        if not isinstance(name, str) or not name or "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
+            raise InputError(f"the label of a predicate is {name!r}; labels must be texts without NUL characters")
         if not np.isin(column, (0, 1)).all():
             raise InputError(
                 f"the column {name!r} behind the features is not a predicate, 0 or 1 in every state; "
