@@ -409,6 +409,17 @@ def test_another_tree_value_or_bound_is_rejected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("exactly", [False, True])
+def test_a_return_of_nothing_may_be_rounded(exactly: bool) -> None:
+    """States that are never reached earn something, and leave a rounding error in the return of 0."""
+    P = np.array([[[1.0, 0.0], [1.0, 0.0]], [[0.75, 0.25], [0.5, 0.5]]])
+    mdp = MDP.from_dense(P, np.array([[0.0, -2.0], [1.0, 1.0]]), np.array([1.0, 0.0]), np.zeros((2, 1)), discount=0.9)
+    solution = omdt.solve(mdp, max_depth=0).to_dict()
+    assert check.check(model_of(mdp), solution | {"value": 7.7e-34}, None, exact=exactly).value == 0
+    with pytest.raises(check.RejectedError, match="the tree returns"):
+        check.check(model_of(mdp), solution | {"value": 1e-12}, None, exact=exactly)
+
+
+@pytest.mark.parametrize("exactly", [False, True])
 def test_whatever_the_vectors_are_what_they_show_is_true(exactly: bool) -> None:
     """Losses and values of every policy, and what every tree of a case returns, for vectors that nobody chose well."""
     shown_losses = 0

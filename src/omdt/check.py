@@ -1158,7 +1158,9 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
     if claimed.size is not None and not claimed.size.covers(claimed.shape):
         raise RejectedError(f"the tree has depth {claimed.shape.depth} and {claimed.shape.leaves} leaves: too large")
     low, high = problem.value(claimed.policy)
-    tolerance = (high - low) + 4 * EPSILON * abs(claimed.value)
+    # A solver that finds the values of all states together rounds relative to the largest of them.
+    largest = float(abs(model.rewards).max()) / float(problem.contraction)
+    tolerance = (high - low) + EPSILON * (4 * abs(claimed.value) + largest)
     value = float(low + high) / 2
     if not low - tolerance <= claimed.value <= high + tolerance:
         raise RejectedError(f"the tree returns {value!r}, but the solution claims {claimed.value!r}")
