@@ -1,6 +1,8 @@
 """What a solution may ask is stated, kept in its file, and enough to read, report, check and export it again."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -124,6 +126,9 @@ def test_the_command_line_takes_solutions_with_predicates_and_categories(run, tm
             assert (status, err) == (0, "")
             assert out.startswith("VERIFIED: the tree returns")
             assert "that asks only for values of 'Y', the predicate '<\"diagonal\">', the predicate 'p\\n'" in out
+    omdt.write(mdp, tmp_path / "model.npz")
+    alone = [sys.executable, "-I", check.__file__, path, tmp_path / "model.npz", "--certificate", proof]
+    assert subprocess.run(alone, capture_output=True, text=True, check=True).stdout == out
     status, out, err = run("check", path, "frozenlake_8x8")
     assert (status, out) == (2, "")
     assert "the predicates are about 16 states, the model has 64" in err

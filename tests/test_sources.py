@@ -131,8 +131,13 @@ def test_parameters_of_environments_are_found_again(run, folders):
     assert run("report", "policy.json") == (0, "policy.html\n", "")
     assert run("check", "policy.json")[0] == 0
     status, out, err = run("check", "policy.json", "frozenlake")
-    assert (status, out) == (2, "") or out.startswith("NOT VERIFIED")
+    assert (status, out[:12]) == (1, "NOT VERIFIED")
     assert "frozenlake is not the problem that was solved, or it has changed since" in err
+    other = json.loads(Path("policy.json").read_text(encoding="utf-8")) | {"fingerprint": "sha256:0"}
+    Path("other.json").write_text(json.dumps(other), encoding="utf-8")
+    status, out, err = run("check", "other.json")
+    assert (status, out) == (2, "")
+    assert "omdt check other.json frozenlake --set size=5 --set seed=3 --set slippery=false" in err
 
 
 def test_what_has_no_spelling_has_no_source(run, folders):
@@ -202,6 +207,18 @@ def test_old_solutions_are_reported_and_checked_as_before(run, folders):
     Path("old.json").write_text(json.dumps(data | {"problem": "model"}), encoding="utf-8")
     assert run("check", "old.json")[0] == 2
     assert run("check", "old.json", "frozenlake_4x4")[0] == 0
+
+
+@pytest.mark.parametrize("problem", ["n" * 5000 + ".npz", "\ud800.npz", "\x1b[31m/x.npz", "gym:\x1b[31m", "zzz", "./"])
+def test_sources_that_lead_nowhere_are_bad_input(run, folders, problem):
+    data = omdt.solve(omdt.make("frozenlake_4x4"), max_depth=1).to_dict()
+    source = {"problem": problem, "settings": []}
+    Path("policy.json").write_text(json.dumps(data | {"source": source}), encoding="utf-8")
+    for command in ("check", "report"):
+        status, out, err = run(command, "policy.json")
+        assert (status, out) == (2, "")
+        assert err.startswith("omdt: ")
+        assert "\x1b" not in err
 
 
 def test_a_file_names_no_code_to_import(run, folders):

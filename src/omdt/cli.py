@@ -3,11 +3,13 @@
 import io
 import json
 import os
+import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -336,8 +338,6 @@ def report(
     ] = None,
 ) -> None:
     """One HTML page on a solution: its tree, its proof, where it goes and what it loses."""
-    import shlex
-
     from omdt.files import check_writable
     from omdt.report import write_report
     from omdt.report.commands import solve_command
@@ -348,12 +348,12 @@ def report(
     if target.resolve() == solution.resolve():
         raise InputError(f"the page would overwrite {solution}; name another file with --output")
     solved = load(solution)
-    again = f"omdt report {solution}"
-    name, its_settings = (problem, []) if problem is not None else _recorded(again, solved.problem, solved.source)
+    again = partial(_command, "report", solution)
+    name, its_settings = (problem, []) if problem is not None else _recorded(solved.problem, solved.source, again)
     chosen = settings or its_settings
     mdp = _load(name, chosen, solved.discount if discount is None else discount)
     if mdp.discount == solved.discount:
-        mdp = _recognised(mdp, solved.fingerprint, name, None if problem or settings else again)
+        mdp = _recognised(mdp, solved.fingerprint, name, None if problem or settings else again(name, chosen))
     commands = [
         solve_command(solved, problem=name, settings=chosen, output=solution),
         shlex.join(["omdt", *sys.argv[1:]]),
@@ -387,16 +387,17 @@ def check(
     from omdt.checking import read_solution, source_of, verify
 
     data = read_solution(solution)
-    again, discount = f"omdt check {solution}", data["discount"]
+    again, discount = partial(_command, "check", solution), data["discount"]
     if problem is None:
-        name, its_settings = _recorded(again, data["problem"], source_of(data, solution))
-        mdp = _load(name, settings or its_settings, discount)
+        name, its_settings = _recorded(data["problem"], source_of(data, solution), again)
+        chosen = settings or its_settings
+        mdp = _load(name, chosen, discount)
     else:
-        name, mdp = problem, _load(problem, settings, None)
+        name, chosen, mdp = problem, settings or [], _load(problem, settings, None)
         if mdp.discount != discount:
             typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
             mdp = _load(problem, settings, discount)
-    mdp = _recognised(mdp, data.get("fingerprint"), name, None if problem or settings else again)
+    mdp = _recognised(mdp, data.get("fingerprint"), name, None if problem or settings else again(name, chosen))
     try:
         verdict = verify(data, mdp, certificate, exact=exact)
     except RejectedError as error:
@@ -439,26 +440,33 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
     return mdp
 
 
-def _recorded(again: str, name: str, source: "Source | None") -> tuple[str, list[str]]:
-    """What PROBLEM and its settings are called of which a solution records the name and perhaps the source.
+def _command(name: str, solution: Path, problem: str, settings: Sequence[str] = ()) -> str:
+    """The command that takes the problem of a solution from the user."""
+    return shlex.join(["omdt", name, str(solution), problem, *(word for it in settings for word in ("--set", it))])
+
+
+def _recorded(name: str, source: "Source | None", again: Callable[[str], str]) -> tuple[str, list[str]]:
+    """What the problem of a solution is called on the command line, and its settings.
 
     Args:
-        again: the command, up to the PROBLEM that it can be given.
         name: what the MDP was called.
         source: how it can be found again.
+        again: the same command for a PROBLEM.
     """
     from omdt.environments import registered
 
     if source is None and name not in registered():
-        raise InputError(f"the solution does not say where its problem {name!r} comes from; name it: {again} PROBLEM")
+        raise InputError(
+            f"the solution does not say where its problem {name!r} comes from; name it: {again('PROBLEM')}"
+        )
     if source is None:
         return name, []
     problem = source.spelled()
-    if isinstance(source.problem, Path) and not source.problem.exists():
-        raise InputError(f"there is no file {problem} any more, which was solved; name the problem: {again} PROBLEM")
+    if isinstance(source.problem, Path) and not os.path.exists(source.problem):
+        raise InputError(f"there is no file {problem} any more, which was solved; name the problem: {again('PROBLEM')}")
     if problem.startswith("gym:") and ":" in problem.removeprefix("gym:"):
         # Gymnasium would import the module, and a file may come from anyone.
-        raise InputError(f"{problem} names a module to import; if you trust it, name it: {again} {problem}")
+        raise InputError(f"{problem} names a module to import; if you trust it, name it: {again(problem)}")
     return problem, list(source.settings)
 
 
@@ -469,8 +477,8 @@ def _recognised(mdp: "MDP", expected: str | None, problem: str, again: str | Non
         mdp: what PROBLEM names.
         expected: the fingerprint in the solution, if it has one.
         problem: the PROBLEM.
-        again: the command, up to a PROBLEM, where the solution was trusted to name it. Where the user did, another MDP
-            is mentioned, and the figures decide.
+        again: the same command with the PROBLEM, where it was not the user who named that. Where it was, another MDP is
+            mentioned, and the figures decide.
     """
     from omdt.fingerprint import fingerprint
 
@@ -483,7 +491,7 @@ def _recognised(mdp: "MDP", expected: str | None, problem: str, again: str | Non
     if again is not None:
         raise InputError(
             f"{problem} has changed since it was solved: {differ}; solve it again, or name it to go on with it as it "
-            f"is: {again} {problem}"
+            f"is: {again}"
         )
     _tell(f"{problem} is not the problem that was solved, or it has changed since: {differ}")
     return mdp

@@ -358,7 +358,7 @@ class Solution:
             trace=tuple(_trace_point(point) for point in _entry(data, "trace", list)),
             node_limit=_entry(data, "node_limit", int, type(None)) if "node_limit" in data else None,
             rounding=_number(data, "rounding") if "rounding" in data else 0.0,
-            questions=statements.from_dict(data["questions"]) if "questions" in data else None,
+            questions=None if data.get("questions") is None else statements.from_dict(data["questions"]),
             source=None if data.get("source") is None else Source.from_dict(data["source"], folder),
             fingerprint=None if data.get("fingerprint") is None else _entry(data, "fingerprint", str),
         )
