@@ -3,9 +3,9 @@
     python tests/fuzz.py --seconds 600 --seed 0
 
 Every problem is solved by the search and by trying all trees, whose best return is then known in exact rational
-arithmetic. Some are also solved by the mixed-integer program on every installed solver, and some by the search in two
-processes, which must find the same. A disagreement is made as small as it gets and saved in tests/regressions, where
-`test_fuzz.py` replays it ever after.
+arithmetic. Some are also solved with a certificate, which the checker must accept, some by the mixed-integer program on
+every installed solver, and some by the search in two processes, which must find the same. A disagreement is made as
+small as it gets and saved in tests/regressions, where `test_fuzz.py` replays it ever after.
 """
 
 import argparse
@@ -19,13 +19,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 import pytest
 
-from omdt import planning
+from omdt import check, planning
+from omdt.certificate import model_of
 from omdt.errors import InputError
 from omdt.mdp import MDP
 from omdt.solution import Solution, Stop
@@ -39,6 +41,9 @@ PROGRAM_EVERY = 4
 
 PROGRAM_LEAVES = 4
 """Programs for larger trees take too long."""
+
+CERTIFICATE_EVERY = 3
+"""One problem in so many is also solved with a certificate, which is checked."""
 
 THREADS_EVERY = 500
 """One problem in so many is also solved in two processes."""
@@ -97,6 +102,15 @@ def by_search(task: Task) -> str | None:
     )
 
 
+def by_certificate(task: Task) -> str | None:
+    """The certificate of the bound must convince the checker, whatever questions the trees may ask."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "certificate"
+        solution = task.solve(time_limit=TIME_LIMIT, certificate=path)
+        verdict = check.check(model_of(task.mdp), solution.to_dict(), path)
+    return fault_of(task, solution) if verdict.bound == solution.bound else "the checker verified another bound"
+
+
 def by_two_processes(task: Task) -> str | None:
     """Two processes must find what one finds, to the last bit; settings of this process do not reach others."""
     task = replace(task, settings={})
@@ -126,6 +140,7 @@ def by_program(backend: str) -> Way:
 
 WAYS: dict[str, Way] = {
     "search": by_search,
+    "certificate": by_certificate,
     "two processes": by_two_processes,
     **{f"milp on {name}": by_program(name) for name, module in SOLVERS.items() if find_spec(module)},
 }
@@ -145,6 +160,7 @@ def ways_for(number: int, task: Task) -> list[str]:
     small = task.size[1] <= PROGRAM_LEAVES
     return [
         "search",
+        *(["certificate"] if number % CERTIFICATE_EVERY == 0 else []),
         *(programs if number % PROGRAM_EVERY == 0 and small else []),
         *(["two processes"] if number % THREADS_EVERY == 0 else []),
     ]

@@ -252,13 +252,35 @@ def bad_tables() -> dict[str, Bad]:
     return found
 
 
+OPTIONAL = ("source", "fingerprint")
+"""Entries that old solutions do not have."""
+
+BAD_QUESTIONS: tuple[Any, ...] = (
+    *(5, [], "all", {"more": 1}, {"asked": {}}, {"asked": 1}, {"asked": ["X"]}, {"asked": [{"feature": "X"}]}),
+    {"asked": [{"feature": 1, "threshold": "all"}]},
+    {"asked": [{"feature": "X", "threshold": "some"}]},
+    {"asked": [{"feature": "X", "threshold": [True]}]},
+    {"asked": [{"feature": "X", "threshold": [10**400]}]},
+    {"asked": [{"feature": "X", "threshold": "all", "equals": "all"}]},
+    *({"predicates": it} for it in (5, {}, {"states": 16}, {"states": "16", "holds": {}}, {"states": 16, "holds": []})),
+    *({"predicates": {"states": 16, "holds": {"p": it}}} for it in (5, "", "AAA", "AAAA", "????", "\u00e9\u00e9==")),
+    {"predicates": {"states": 10**9, "holds": {"p": "AAA="}}},
+)
+BAD_SOURCES: tuple[Any, ...] = (
+    *(5, [], {}, {"problem": "xor"}, {"problem": 1, "settings": []}, {"problem": "", "settings": []}),
+    *({"problem": "xor", "settings": it} for it in (None, "size=1", [1])),
+    {"problem": "a\0b.npz", "settings": []},
+)
+
+
 def bad_solutions() -> dict[str, Bad]:
     """Solution files without an entry, with an entry of another type, with no tree, or with no JSON at all."""
     good = omdt.solve(omdt.make("frozenlake_4x4"), method="copy").to_dict()
     texts: dict[str, str] = {}
     derived = {"gap", "proven", "normalized_return", "node_limit", "rounding"}
     for key in (key for key in good if key not in derived):
-        texts[f"without {key}"] = json.dumps({name: value for name, value in good.items() if name != key})
+        if key not in OPTIONAL:
+            texts[f"without {key}"] = json.dumps({name: value for name, value in good.items() if name != key})
         for value in JSON_VALUES:
             if not _fits(good[key], value, key):
                 texts[f"{key} is {value!s:.9}"] = json.dumps(good | {key: value})
@@ -273,6 +295,8 @@ def bad_solutions() -> dict[str, Bad]:
         "a list as action": {"action": ["Up"]},
     }
     texts |= {f"tree with {kind}": json.dumps(good | {"tree": tree}) for kind, tree in trees.items()}
+    texts |= {f"questions {i}": json.dumps(good | {"questions": it}) for i, it in enumerate(BAD_QUESTIONS)}
+    texts |= {f"source {i}": json.dumps(good | {"source": it}) for i, it in enumerate(BAD_SOURCES)}
     texts["tree of enormous depth"] = json.dumps(good).replace('"tree": {', '"tree": {"left": ' * 3000 + "{", 1)
     texts |= {
         "empty": "",
@@ -294,11 +318,11 @@ def bad_solutions() -> dict[str, Bad]:
 def _fits(good: Any, value: Any, key: str) -> bool:
     """Whether a value is of a type that an entry may have, if not of a sensible size."""
     if value is None:
-        return good is None or key in ("max_depth", "max_leaf_nodes", "seconds")
+        return good is None or key in ("max_depth", "max_leaf_nodes", "seconds", *OPTIONAL)
     if isinstance(value, bool | dict):
         return False
     if isinstance(value, str):
-        return key in ("problem", "method")
+        return key in ("problem", "method", "fingerprint")
     if isinstance(value, list):
         return key in ("trace", "integer_features")
     if isinstance(value, int):

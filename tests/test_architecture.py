@@ -12,6 +12,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 BASIC = {"counting", "errors", "files", "names"}
 FIRST_THREE = {"mdp", "splits", "tree"}
+CERTIFYING = {"check", "certificate", "questions"}
 MAY_IMPORT: dict[str, set[str]] = {
     "counting": set(),
     "errors": set(),
@@ -22,20 +23,23 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__version__": set(),
     "check": set(),
     "files": {"errors"},
-    "mdp": BASIC,
+    "source": {"errors"},
+    "mdp": BASIC | {"source"},
+    "fingerprint": {"mdp"},
     "splits": BASIC | {"mdp"},
     "tree": BASIC | {"mdp", "splits"},
     "planning": BASIC | FIRST_THREE | {"watch"},
-    "solution": BASIC | FIRST_THREE | {"planning", "watch"},
+    "solution": BASIC | FIRST_THREE | {"planning", "check", "questions", "source", "watch"},
     "simulation": BASIC | FIRST_THREE | {"planning", "watch"},
     "certificate": {"check", "mdp"},
-    "methods": BASIC | FIRST_THREE | {"planning", "solution", "simulation", "methods", "check", "certificate", "watch"},
-    "solving": BASIC | FIRST_THREE | {"planning", "solution", "methods", "watch"},
+    "questions": BASIC | FIRST_THREE | {"check"},
+    "methods": BASIC | FIRST_THREE | {"planning", "solution", "simulation", "methods", "watch"} | CERTIFYING,
+    "solving": BASIC | FIRST_THREE | {"planning", "solution", "methods", "questions", "fingerprint", "watch"},
     "imitating": BASIC | FIRST_THREE | {"solution", "methods", "watch"},
-    "checking": BASIC | {"mdp", "check", "certificate"},
+    "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | {"planning", "solution", "solving", "watch"},
-    "environments": BASIC | FIRST_THREE | {"environments"},
-    "formats": BASIC | FIRST_THREE | {"formats"},
+    "environments": BASIC | FIRST_THREE | {"environments", "source"},
+    "formats": BASIC | FIRST_THREE | {"formats", "source"},
     "export": BASIC | FIRST_THREE | {"export"},
 }
 BEFORE_THE_COMMAND_LINE = {*MAY_IMPORT, "reproduce", "report"}

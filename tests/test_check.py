@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -48,23 +49,32 @@ class Proven:
     mdp: MDP
     solution: Solution
     path: Path
+    splits: omdt.Splits | None = None
 
     @classmethod
-    def random(cls, seed: int, path: Path, monkeypatch: pytest.MonkeyPatch) -> "Proven":
+    def random(cls, seed: int, path: Path, monkeypatch: pytest.MonkeyPatch, *, restricted: bool = False) -> "Proven":
         rng = np.random.default_rng(seed)
         mdp = symmetric_mdp(rng) if rng.random() < 0.25 else random_mdp(rng)
         depth, leaves = int(rng.integers(0, 4)), int(rng.integers(1, 6))
         limits = [(depth, None), (None, leaves), (depth, leaves)][int(rng.integers(3))]
         gap = float(rng.choice([1e-6, 1e-4, 0.1]))
         disturb(rng, monkeypatch)
-        solution = omdt.solve(mdp, max_depth=limits[0], max_leaf_nodes=limits[1], gap=gap, certificate=path)
-        return cls(mdp, solution, path)
+        splits = random_splits(mdp, np.random.default_rng([seed, 1])) if restricted else None
+        size = {"max_depth": limits[0], "max_leaf_nodes": limits[1]}
+        return cls(mdp, omdt.solve(mdp, **size, gap=gap, splits=splits, certificate=path), path, splits)
 
     @property
     def best(self) -> float:
         P = self.mdp.transitions.toarray().reshape(*self.mdp.rewards.shape, self.mdp.n_states)
         limits = {"max_depth": self.solution.max_depth, "max_leaves": self.solution.max_leaf_nodes}
-        return best_return(P, self.mdp.rewards, self.mdp.initial, self.mdp.features, self.mdp.discount, **limits)
+        dynamics = (P, self.mdp.rewards, self.mdp.initial)
+        if self.splits is None:
+            return best_return(*dynamics, self.mdp.features, self.mdp.discount, **limits)
+        leaves = limits["max_leaves"] or 2 ** limits["max_depth"]
+        depth = leaves - 1 if limits["max_depth"] is None else limits["max_depth"]
+        questions = {frozenset(np.flatnonzero(~side).tolist()) for side in self.splits.sides().T}
+        policies = tree_policies(questions, *self.mdp.rewards.shape, depth, leaves)
+        return float(returns(*dynamics, self.mdp.discount, policies).max())
 
     def check(self, **changes: Any) -> check.Verdict:
         """The verdict, with the option `exact` or with changes in the solution."""
@@ -79,6 +89,23 @@ class Proven:
         except (check.RejectedError, check.UnreadableError):
             return False
         return True
+
+
+def random_splits(mdp: MDP, rng: np.random.Generator) -> omdt.Splits:
+    """Some features, some of them as categories, predicates, and at times only a choice of all these questions."""
+    names = [name for name in mdp.feature_names if rng.random() < 0.7]
+    categorical = [name for name in names if rng.random() < 0.4]
+    holds = rng.random((mdp.n_states, int(rng.integers(3)))) < 0.5
+    labels = [f"predicate {i}" for i in range(holds.shape[1])]
+    splits = omdt.Splits.of(mdp, features=names, categorical=categorical, predicates=holds, labels=labels)
+    return chosen(splits, np.flatnonzero(rng.random(len(splits)) < 0.7)) if rng.random() < 0.4 else splits
+
+
+def chosen(splits: omdt.Splits, kept: Any) -> omdt.Splits:
+    """Only these of the questions, in this order."""
+    return replace(
+        splits, feature=splits.feature[kept], threshold=splits.threshold[kept], equality=splits.equality[kept]
+    )
 
 
 def read(path: Path) -> Records:
@@ -111,11 +138,119 @@ def test_every_proof_is_accepted(block: int, tmp_path: Path, monkeypatch: pytest
     assert {"context", "branch", "close", "without"} <= kinds
 
 
-def test_a_bound_below_the_optimum_is_never_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("block", range(4))
+def test_every_proof_over_other_questions_is_accepted(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stated: Counter[str] = Counter()
+    for seed in range(5000 + 40 * block, 5040 + 40 * block):
+        proven = Proven.random(seed, tmp_path / "c", monkeypatch, restricted=True)
+        best = proven.best
+        scale = np.abs(proven.mdp.rewards).max() / (1 - proven.mdp.discount)
+        assert proven.solution.proven or abs(best) < 1e-6 * scale, seed
+        assert proven.solution.bound >= best - 1e-9 * abs(best), seed
+        assert proven.solution.value <= best + 1e-9 * abs(best), seed
+        assert proven.check().bound == proven.solution.bound, seed
+        assert proven.check(exact=True).bound == proven.solution.bound, seed
+        # What the file holds says as much as the object.
+        proven.solution.save(tmp_path / "s.json")
+        data = json.loads((tmp_path / "s.json").read_text())
+        assert check.check(model_of(proven.mdp), data, proven.path).questions == proven.check().questions
+        questions = proven.solution.questions
+        groups = [] if questions is None or questions.groups is None else list(questions.groups)
+        stated["default"] += questions is None
+        stated["subset"] += len(groups) > 0
+        stated["nothing"] += questions is not None and questions.groups == ()
+        stated["categories"] += any(equality for _, equality, _ in groups)
+        stated["numbers"] += any(numbers is not None for _, _, numbers in groups)
+        stated["predicates"] += questions is not None and len(questions.predicates) > 0
+    assert min(stated.values()) > 0, stated
+
+
+def test_a_certificate_for_some_questions_proves_nothing_about_others(tmp_path: Path) -> None:
+    mdp, path = omdt.make("frozenlake_4x4"), tmp_path / "c"
+    x, y = mdp.features.T
+    splits = omdt.Splits.of(mdp, features=["X"], predicates=(x + y > 3)[:, None], labels=["diagonal"])
+    proven = Proven(mdp, omdt.solve(mdp, max_depth=2, splits=splits, certificate=path), path, splits)
+    assert proven.check().questions == "thresholds on 'X', the predicate 'diagonal'"
+    assert "no tree within the limits that asks only for thresholds on 'X', the" in check.words(proven.check())
+    assert omdt.solve(mdp, max_depth=2).value > proven.solution.bound
+    said = proven.solution.to_dict()["questions"]
+    records = read(path)
+    whole = dict(said, asked=[{"feature": name, "threshold": "all"} for name in ("X", "Y", "diagonal")])
+    other = dict(said, predicates={"states": 16, "holds": {"diagonal": "AAE="}})
+    for questions in (whole, other, {"predicates": said["predicates"]}, {"asked": said["asked"]}, None):
+        write(path, records)
+        with pytest.raises((check.RejectedError, check.UnreadableError)):
+            proven.check(questions=questions)
+        # Not even if the certificate says so, too.
+        head = records[0][0][1] | {"asks": questions}
+        if questions in (whole, other):
+            sides = check.Questions.read(questions)
+            head["questions"] = sides.sides(*sides.columns(mdp.features, mdp.feature_names)).shape[1]
+        assert not proven.accepts([([records[0][0][0], head], b""), *records[1:]], questions=questions)
+    write(path, records)
+    leaf = omdt.solve(mdp, max_depth=0).to_dict()
+    with pytest.raises(check.RejectedError, match="may ask other questions"):
+        proven.check(**{key: leaf[key] for key in ("tree", "value", "feature_names")}, questions=None)
+
+
+def test_a_tree_that_asks_something_else_is_rejected(tmp_path: Path) -> None:
+    mdp, path = omdt.make("frozenlake_4x4"), tmp_path / "c"
+    proven = Proven(
+        mdp, omdt.solve(mdp, max_depth=1, splits=omdt.Splits.of(mdp, features=["X"]), certificate=path), path
+    )
+    tree = proven.solution.tree.to_dict()
+    assert tree["feature"] == "X"
+    # Another number that divides the states alike is the same question.
+    proven.check(tree=tree | {"threshold": tree["threshold"] + 0.25})
+    for feature, key, number in (("Y", "threshold", 0.5), ("Y", "equals", 1.0), ("X", "equals", 1.0)):
+        other = {"feature": feature, key: number, "left": {"action": "Down"}, "right": {"action": "Right"}}
+        policy = omdt.TreePolicy.from_dict(other, mdp.feature_names, mdp.action_names)
+        value = omdt.evaluate(mdp, policy)
+        assert check.check(model_of(mdp), proven.solution.to_dict() | {"tree": other, "value": value}, None).value
+        with pytest.raises(check.RejectedError, match="a question that the solution does not name"):
+            proven.check(tree=other, value=value)
+
+
+def test_questions_that_divide_alike_have_no_certificate(tmp_path: Path) -> None:
+    mdp = omdt.make("frozenlake_4x4")
+    doubled = chosen(omdt.Splits.of(mdp), np.array([0, 1, 1, 2]))
+    with pytest.raises(InputError, match="1 of the 4 questions divide the states as others do"):
+        omdt.solve(mdp, max_depth=1, splits=doubled, certificate=tmp_path / "c")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_questions_in_any_order_have_a_certificate(tmp_path: Path) -> None:
+    mdp = omdt.make("frozenlake_4x4")
+    mixed = chosen(omdt.Splits.of(mdp, categorical=["Y"]), np.array([4, 0, 6, 1]))
+    proven = Proven(mdp, omdt.solve(mdp, max_depth=2, splits=mixed, certificate=tmp_path / "c"), tmp_path / "c", mixed)
+    said = "1 value of 'Y', 1 threshold on 'X', 1 value of 'Y', 1 threshold on 'X'"
+    assert proven.check(exact=True).questions == said
+
+
+def test_the_default_is_not_stated(tmp_path: Path) -> None:
+    """Solutions and certificates of trees with thresholds on every feature are what they were before."""
+    mdp = omdt.make("frozenlake_4x4")
+    omdt.solve(mdp, max_depth=1, certificate=tmp_path / "c")
+    every = omdt.Splits.of(mdp, features=mdp.feature_names)
+    solution = omdt.solve(mdp, max_depth=1, splits=every, certificate=tmp_path / "d")
+    assert (tmp_path / "c").read_bytes() == (tmp_path / "d").read_bytes()
+    assert solution.questions is None
+    assert "questions" not in solution.to_dict()
+    assert set(read(tmp_path / "c")[0][0][1]) == {
+        *("states", "actions", "questions", "depth", "leaves", "discount", "policy")
+    }
+
+
+@pytest.mark.parametrize("restricted", [False, True])
+def test_a_bound_below_the_optimum_is_never_accepted(
+    restricted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever is changed in a certificate, its checksum with it, no false bound is proven."""
     tried = 0
     for seed in range(60):
-        proven = Proven.random(1000 + seed, tmp_path / "c", monkeypatch)
+        proven = Proven.random(1000 + seed, tmp_path / "c", monkeypatch, restricted=restricted)
         rng = np.random.default_rng(seed)
         false = {"bound": false_bound(proven, rng)}
         records = read(proven.path)
@@ -275,6 +410,17 @@ def test_another_tree_value_or_bound_is_rejected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("exactly", [False, True])
+def test_a_return_of_nothing_may_be_rounded(exactly: bool) -> None:
+    """States that are never reached earn something, and leave a rounding error in the return of 0."""
+    P = np.array([[[1.0, 0.0], [1.0, 0.0]], [[0.75, 0.25], [0.5, 0.5]]])
+    mdp = MDP.from_dense(P, np.array([[0.0, -2.0], [1.0, 1.0]]), np.array([1.0, 0.0]), np.zeros((2, 1)), discount=0.9)
+    solution = omdt.solve(mdp, max_depth=0).to_dict()
+    assert check.check(model_of(mdp), solution | {"value": 7.7e-34}, None, exact=exactly).value == 0
+    with pytest.raises(check.RejectedError, match="the tree returns"):
+        check.check(model_of(mdp), solution | {"value": 1e-12}, None, exact=exactly)
+
+
+@pytest.mark.parametrize("exactly", [False, True])
 def test_whatever_the_vectors_are_what_they_show_is_true(exactly: bool) -> None:
     """Losses and values of every policy, and what every tree of a case returns, for vectors that nobody chose well."""
     shown_losses = 0
@@ -405,9 +551,6 @@ def test_threads_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_what_has_no_certificate(tmp_path: Path) -> None:
     mdp = omdt.make("frozenlake_4x4")
-    splits = omdt.Splits.of(mdp, categorical=["Y"])
-    with pytest.raises(InputError, match="thresholds"):
-        omdt.solve(mdp, max_depth=1, splits=splits, certificate=tmp_path / "c")
     with pytest.raises(InputError, match="directory"):
         omdt.solve(mdp, max_depth=1, certificate=tmp_path / "nowhere" / "c")
     with pytest.raises(InputError, match="no certificate"):

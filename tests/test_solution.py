@@ -34,14 +34,9 @@ PROMISED = [
     "tree",
 ]
 EXTENSIONS = {
-    "node_limit",
-    "rounding",
-    "scale",
-    "value_error",
-    "requested_gap",
-    "feature_names",
-    "integer_features",
-    "action_names",
+    *("node_limit", "rounding", "scale", "value_error", "requested_gap"),
+    *("feature_names", "integer_features", "action_names"),
+    *("source", "fingerprint"),
 }
 
 

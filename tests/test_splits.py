@@ -115,6 +115,19 @@ def test_predicates_are_columns_with_a_threshold_of_one_half():
     assert splits.side(2).tolist() == [True, False, True]
 
 
+def test_only_the_features_that_are_named_are_asked():
+    mdp = with_features([0, 1, 2], [0, 5, 5], [3, 1, 2], names=("x", "y", "z"))
+    splits = Splits.of(
+        mdp, features=["z", "y"], categorical=["y"], predicates=np.eye(3, dtype=bool)[:, 1:2], labels=["p"]
+    )
+    asked = list(zip(splits.feature.tolist(), splits.threshold.tolist(), splits.equality.tolist(), strict=True))
+    # The equality on y divides as z > 2.5 does, and the predicate as z > 1.5.
+    assert asked == [(1, 0.0, True), (2, 1.5, False)]
+    assert splits.feature_names == ("x", "y", "z", "p")
+    np.testing.assert_array_equal(Splits.of(mdp, features=mdp.feature_names).threshold, Splits.of(mdp).threshold)
+    assert len(Splits.of(mdp, features=[])) == 0
+
+
 def test_constant_features_and_predicates_ask_nothing():
     mdp = with_features([3, 3, 3])
     assert len(Splits.of(mdp)) == 0
@@ -157,6 +170,9 @@ def test_midpoints_lie_at_or_above_the_lower_and_below_the_upper_value(numbers):
     ("arguments", "fragments"),
     [
         ({"categorical": ["z"]}, ["'z'", "x, y"]),
+        ({"features": ["z"]}, ["'z'", "x, y"]),
+        ({"features": "x"}, ["list of names", "'x'"]),
+        ({"features": ["x"], "categorical": ["y"]}, ["categorical", "'y'", "one of x"]),
         ({"predicates": [[True], [False]], "labels": ["p"]}, ["[3, P]", "(2, 1)"]),
         ({"predicates": [True, False, True], "labels": ["p"]}, ["[3, P]", "(3,)"]),
         ({"predicates": [[1], [0], [1]], "labels": ["p"]}, ["true or false", "int"]),

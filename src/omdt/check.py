@@ -23,6 +23,7 @@ violation is computed with a bound on its own rounding error, which is zero with
 """
 
 import argparse
+import base64
 import gzip
 import hashlib
 import json
@@ -98,6 +99,113 @@ class Model:
 
 
 @dataclass(frozen=True)
+class Questions:
+    """What the trees may ask; by default one threshold between every two neighbouring values of every feature.
+
+    Attributes:
+        groups: the questions in their order, by column: its name, whether it is asked for equality, and the numbers
+            that it is compared with, or None for all that matter. No groups means thresholds on every column.
+        predicates: further columns of 0 and 1 behind the features: their names, and one bit per state.
+        states: the number of states that the predicates are about.
+    """
+
+    groups: tuple[tuple[str, bool, tuple[float, ...] | None], ...] | None = None
+    predicates: tuple[tuple[str, bytes], ...] = ()
+    states: int = 0
+
+    @classmethod
+    def read(cls, statement: Any) -> "Questions":
+        """The questions that a solution, or the head of a certificate, states; None states the default."""
+        if statement is None:
+            return cls()
+        if not isinstance(statement, dict) or not statement.keys() <= {"asked", "predicates"}:
+            raise UnreadableError("the statement of the questions is not understood")
+        asked, predicates = statement.get("asked"), statement.get("predicates", {"states": 0, "holds": {}})
+        if not isinstance(asked, list | None) or not isinstance(predicates, dict):
+            raise UnreadableError("the questions are no list, or the predicates no object")
+        groups = None if asked is None else tuple(_group(entry) for entry in asked)
+        states, holds = predicates.get("states"), predicates.get("holds")
+        if isinstance(states, bool) or not isinstance(states, int) or not isinstance(holds, dict):
+            raise UnreadableError("the predicates do not say of how many states they are, or where they hold")
+        return cls(groups, tuple((name, _bits(text, name, states)) for name, text in holds.items()), states)
+
+    def columns(self, features: Any, names: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
+        """[S, F'] what a tree reads in each state: the features, then the predicates; and the names of the columns."""
+        if not self.predicates:
+            return features, names
+        if self.states != len(features):
+            raise UnreadableError(f"the predicates are about {self.states} states, the model has {len(features)}")
+        both = (*names, *(name for name, _ in self.predicates))
+        if len(set(both)) < len(both):
+            raise UnreadableError("a predicate has the name of a feature")
+        packed = np.array([np.frombuffer(bits, dtype=np.uint8) for _, bits in self.predicates])
+        holds = np.unpackbits(packed, axis=1, count=self.states).T
+        return np.hstack([features, holds.astype(np.float64)]), both
+
+    def sides(self, columns: Any, names: tuple[str, ...]) -> Any:
+        """[S, K] whether a state goes right at a question: above a threshold, or different in an equality.
+
+        Of questions that divide the states alike the first counts, and those that do not divide them are left out.
+        """
+        sides: dict[bytes, Any] = {}
+        everything = tuple((name, False, None) for name in names)
+        for name, equality, numbers in everything if self.groups is None else self.groups:
+            if name not in names:
+                raise UnreadableError(f"there are questions about the unknown feature {name!r:.80}")
+            column = columns[:, names.index(name)]
+            values = np.unique(column) if equality else np.unique(column)[:-1]
+            for number in values if numbers is None else numbers:
+                side = column != number if equality else column > number
+                if side.any() and not side.all():
+                    sides.setdefault(np.packbits(side ^ side[0]).tobytes(), side)
+        return np.array([*sides.values()], dtype=np.bool_).reshape(len(sides), len(columns)).T
+
+    def words(self) -> str:
+        """The questions in words; empty for the default."""
+        known = [name for name, _ in self.predicates]
+        if self.groups is None:
+            said = ["thresholds on every feature"] if known else []
+            return ", ".join([*said, *(f"the predicate {name!r}" for name in known)])
+        return ", ".join(_group_words(*group, group[0] in known) for group in self.groups) or "nothing"
+
+
+def _group(entry: Any) -> tuple[str, bool, tuple[float, ...] | None]:
+    """The questions about one column, as a statement has them."""
+    kinds = [kind for kind in ("threshold", "equals") if isinstance(entry, dict) and kind in entry]
+    if len(kinds) != 1 or entry.keys() != {"feature", *kinds} or not isinstance(entry["feature"], str):
+        raise UnreadableError(f"{entry!r:.80} is no statement about the questions that a feature is asked")
+    numbers = entry[kinds[0]]
+    if numbers == "all":
+        return entry["feature"], kinds == ["equals"], None
+    if not isinstance(numbers, list) or not all(_is_number(it, sys.float_info.max) for it in numbers):
+        raise UnreadableError(f"feature {entry['feature']!r:.80} is compared with {numbers!r:.40}")
+    return entry["feature"], kinds == ["equals"], tuple(float(it) for it in numbers)
+
+
+def _bits(text: Any, name: str, states: int) -> bytes:
+    try:
+        bits = base64.b64decode(text, validate=True)
+    except (TypeError, ValueError):
+        bits = b""
+    if len(bits) != (states + 7) // 8:
+        raise UnreadableError(f"the predicate {name!r:.80} does not have one bit for each of {states} states")
+    return bits
+
+
+def _group_words(name: str, equality: bool, numbers: tuple[float, ...] | None, is_predicate: bool) -> str:
+    if is_predicate:
+        return f"the predicate {name!r}"
+    one, many = ("value of", "values of") if equality else ("threshold on", "thresholds on")
+    if numbers is None:
+        return f"{many} {name!r}"
+    return f"{len(numbers)} {one if len(numbers) == 1 else many} {name!r}"
+
+
+def _is_number(it: Any, largest: float) -> bool:
+    return isinstance(it, int | float) and not isinstance(it, bool) and abs(it) <= largest
+
+
+@dataclass(frozen=True)
 class Size:
     """How large a tree may be."""
 
@@ -135,8 +243,9 @@ class Problem:
         mass: at least 1 and the sum of p0, with room for the rounding of a few products.
     """
 
-    def __init__(self, model: Model, *, exact: bool = False) -> None:
+    def __init__(self, model: Model, questions: Questions | None = None, *, exact: bool = False) -> None:
         self.model, self.exact = model, exact
+        self.questions = Questions() if questions is None else questions
         self.S, self.A = model.rewards.shape
         self.unit: Any = Fraction(0) if exact else EPSILON
         self.terms = int(np.diff(model.indptr).max()) + 10
@@ -155,16 +264,8 @@ class Problem:
 
     @cached_property
     def sides(self) -> Any:
-        """[S, K] whether a state goes right at a question: a threshold between neighbouring values of a feature.
-
-        Of questions that divide the states alike the first counts.
-        """
-        sides: dict[bytes, Any] = {}
-        for column in self.model.features.T:
-            for value in np.unique(column)[:-1]:
-                side = column > value
-                sides.setdefault(np.packbits(side ^ side[0]).tobytes(), side)
-        return np.array([*sides.values()], dtype=np.bool_).reshape(len(sides), self.S).T
+        """[S, K] whether a state goes right at a question."""
+        return self.questions.sides(*self.questions.columns(self.model.features, self.model.feature_names))
 
     @cached_property
     def decisive(self) -> Any:
@@ -939,13 +1040,16 @@ class Claimed:
     discount: float
     policy: Any
     shape: Size
+    questions: Questions
 
 
 def read_solution(data: Any, model: Model) -> Claimed:
     """What a solution claims of a model, given the content of its file."""
     if not isinstance(data, dict) or data.get("format") != SOLUTION:
         raise UnreadableError(f"this is not a solution: its format is not {SOLUTION!r}")
-    for key, names in (("feature_names", model.feature_names), ("action_names", model.action_names)):
+    questions = Questions.read(data.get("questions"))
+    columns = questions.columns(model.features, model.feature_names)
+    for key, names in (("feature_names", columns[1]), ("action_names", model.action_names)):
         if data.get(key) != list(names):
             raise UnreadableError(f"the solution is of another problem: its {key} are not those of the model")
     numbers = [data.get(key) for key in ("value", "bound", "discount")]
@@ -959,36 +1063,57 @@ def read_solution(data: Any, model: Model) -> Claimed:
     if depth is not None or leaves is not None:
         most = 2 ** min(depth or 0, 1000) if leaves is None else leaves
         size = Size(most - 1 if depth is None else min(depth, most - 1), most)
-    policy, shape = _policy(data.get("tree"), model)
+    policy, shape = _policy(data.get("tree"), *columns, model.action_names)
     value, bound, discount = (float(x) for x in numbers)  # type: ignore[arg-type]
-    return Claimed(value, bound, size, discount, policy, shape)
+    return Claimed(value, bound, size, discount, policy, shape, questions)
 
 
-def _policy(tree: Any, model: Model) -> tuple[Any, Size]:
+def _policy(tree: Any, columns: Any, names: tuple[str, ...], actions: tuple[str, ...]) -> tuple[Any, Size]:
     """[S] the actions of a tree of nested dictionaries, and its size."""
-    policy = np.zeros(len(model.features), dtype=np.int64)
+    policy = np.zeros(len(columns), dtype=np.int64)
     depth, leaves = 0, 0
-    stack = [(tree, np.arange(len(policy)), 0)]
+    for node, states, level, right in _nodes(tree, columns, names):
+        depth = max(depth, level)
+        if right is None:
+            if node["action"] not in actions:
+                raise UnreadableError(f"the tree takes the unknown action {node['action']!r:.80}")
+            policy[states] = actions.index(node["action"])
+            leaves += 1
+    return policy, Size(depth, leaves)
+
+
+def _nodes(tree: Any, columns: Any, names: tuple[str, ...]) -> Iterator[tuple[Any, Any, int, Any]]:
+    """Every node of a tree, the states that come to it, its level, and which of them go right; None in a leaf."""
+    stack = [(tree, np.arange(len(columns)), 0)]
     while stack:
         node, states, level = stack.pop()
         if not isinstance(node, dict):
             raise UnreadableError("a node of the tree is no object")
-        depth = max(depth, level)
         if "action" in node:
-            if node["action"] not in model.action_names:
-                raise UnreadableError(f"the tree takes the unknown action {node['action']!r:.80}")
-            policy[states] = model.action_names.index(node["action"])
-            leaves += 1
+            yield node, states, level, None
             continue
-        if node.get("feature") not in model.feature_names:
+        if node.get("feature") not in names:
             raise UnreadableError(f"the tree asks for the unknown feature {node.get('feature')!r:.80}")
-        column = model.features[states, model.feature_names.index(node["feature"])]
+        column = columns[states, names.index(node["feature"])]
         threshold = node.get("equals", node.get("threshold"))
         if isinstance(threshold, bool) or not isinstance(threshold, int | float):
             raise UnreadableError(f"the tree compares with {threshold!r:.40}")
         right = column != threshold if "equals" in node else column > threshold
+        yield node, states, level, right
         stack += [(node.get("right"), states[right], level + 1), (node.get("left"), states[~right], level + 1)]
-    return policy, Size(depth, leaves)
+
+
+def _check_asked(tree: Any, problem: Problem) -> None:
+    """Raise unless every node divides the states that come to it as a question does, whatever number it names."""
+    columns = problem.questions.columns(problem.model.features, problem.model.feature_names)
+    for node, states, _, right in _nodes(tree, *columns):
+        # Without groups every threshold is a question.
+        if right is None or (problem.questions.groups is None and "equals" not in node):
+            continue
+        if right.any() and not right.all():
+            inside = problem.sides[states]
+            if not np.any(np.all((inside ^ inside[:1]) == (right ^ right[0])[:, None], axis=0)):
+                raise RejectedError(f"the tree asks {node['feature']!r:.80} a question that the solution does not name")
 
 
 @dataclass(frozen=True)
@@ -1001,6 +1126,7 @@ class Verdict:
         cases: how many partial trees it took.
         claims: how many claims about regions.
         losses: how many vectors of costs.
+        questions: what the trees that the bound is about may ask, in words; empty for thresholds on every feature.
     """
 
     value: float
@@ -1008,6 +1134,7 @@ class Verdict:
     cases: int = 0
     claims: int = 0
     losses: int = 0
+    questions: str = ""
 
 
 def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool = False) -> Verdict:
@@ -1028,12 +1155,14 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
         raise UnreadableError(
             f"the solution is for the discount {claimed.discount!r}, the model has {model.discount!r}"
         )
-    problem = Problem(model, exact=exact)
+    problem = Problem(model, claimed.questions, exact=exact)
     if claimed.size is not None and not claimed.size.covers(claimed.shape):
         leaves = _counted(claimed.shape.leaves, "leaf", "leaves")
         raise RejectedError(f"the tree has depth {claimed.shape.depth} and {leaves}: too large")
     low, high = problem.value(claimed.policy)
-    tolerance = (high - low) + 4 * EPSILON * abs(claimed.value)
+    # A solver that finds the values of all states together rounds relative to the largest of them.
+    largest = float(abs(model.rewards).max()) / float(problem.contraction)
+    tolerance = (high - low) + EPSILON * (4 * abs(claimed.value) + largest)
     value = float(low + high) / 2
     if not low - tolerance <= claimed.value <= high + tolerance:
         raise RejectedError(f"the tree returns {value!r}, but the solution claims {claimed.value!r}")
@@ -1041,6 +1170,7 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
         return Verdict(value, None)
     if claimed.size is None:
         raise RejectedError("the solution has no limit on the size, so there is nothing to prove")
+    _check_asked(solution.get("tree"), problem)
     checker = Checker(problem, claimed.size, claimed.bound)
     try:
         with open(certificate, "rb") as file:
@@ -1049,17 +1179,20 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
             file.seek(0)
             with gzip.open(file, "rb") as stream:
                 records = Records(stream, 8 * (problem.S + problem.A))  # type: ignore[arg-type]
-                _check_head(records.head[1], problem, claimed)
+                _check_head(records.head[1], problem, claimed, solution.get("questions"))
                 checker.follow(records)
     except OSError as error:
         raise UnreadableError(f"cannot read {certificate}: {error.strerror or error}") from None
     except (EOFError, zlib.error, RecursionError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UnreadableError(f"{certificate} is damaged: {error}") from None
-    return Verdict(value, claimed.bound, checker.cases, len(checker.claims), len(checker.losses))
+    counts = (checker.cases, len(checker.claims), len(checker.losses))
+    return Verdict(value, claimed.bound, *counts, questions=claimed.questions.words())
 
 
-def _check_head(head: dict[str, Any], problem: Problem, claimed: Claimed) -> None:
+def _check_head(head: dict[str, Any], problem: Problem, claimed: Claimed, questions: Any) -> None:
     assert claimed.size is not None
+    if head.get("asks") != questions:
+        raise RejectedError("the certificate is about trees that may ask other questions than the solution says")
     said = {key: head.get(key) for key in ("states", "actions", "questions", "depth", "leaves", "discount")}
     true = {
         "states": problem.S,
@@ -1126,8 +1259,9 @@ def words(verdict: Verdict) -> str:
     """What was verified, in words."""
     if verdict.bound is None:
         return f"value {verdict.value:.9g} VERIFIED; the bound was not checked, that takes --certificate"
+    trees = "tree within the limits" + (f" that asks only for {verdict.questions}" if verdict.questions else "")
     return (
-        f"VERIFIED: the tree returns {verdict.value:.9g}, and no tree within the limits more than {verdict.bound:.9g} "
+        f"VERIFIED: the tree returns {verdict.value:.9g}, and no {trees} more than {verdict.bound:.9g} "
         f"({_counted(verdict.cases, 'case')}, {_counted(verdict.claims, 'claim')}, "
         f"{_counted(verdict.losses, 'loss', 'losses')})"
     )

@@ -1,7 +1,6 @@
 """Checking: the independent checker applied to files, with errors as the rest of the package reports them."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,31 +8,15 @@ from omdt import check
 from omdt.certificate import model_of
 from omdt.errors import InputError
 from omdt.mdp import MDP
+from omdt.source import Source
 
 
-def verify(
-    solution: Path, load: Callable[[float], MDP], certificate: Path | None = None, *, exact: bool = False
-) -> check.Verdict:
-    """Check the solution of a file.
-
-    Args:
-        solution: a file that `omdt solve --output` wrote.
-        load: the problem that was solved, given the discount of the solution.
-        certificate: a file that `omdt solve --certificate` wrote.
-        exact: whether to compute with rational numbers.
+def read_solution(path: Path) -> dict[str, Any]:
+    """The content of a file that `omdt solve --output` wrote, as far as is needed to find its problem again.
 
     Raises:
-        InputError: if a file is not what it should be.
-        check.RejectedError: if something that is claimed is not proven.
+        InputError: if the file is not what it should be.
     """
-    data = _read(solution)
-    try:
-        return check.check(model_of(load(data["discount"])), data, certificate, exact=exact)
-    except check.UnreadableError as error:
-        raise InputError(str(error)) from None
-
-
-def _read(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -42,4 +25,36 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not a JSON file: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("discount"), float):
         raise InputError(f"{path} is not a solution: it has no discount")
+    for key, kinds in (("problem", str), ("fingerprint", str | None)):
+        if not isinstance(data.get(key), kinds):
+            raise InputError(f"{path} is not a solution: its {key} is {data.get(key)!r:.40}, not a text")
     return data
+
+
+def source_of(data: dict[str, Any], path: Path) -> Source | None:
+    """How the solution of a file says that its problem can be found again."""
+    try:
+        return None if data.get("source") is None else Source.from_dict(data["source"], path.parent)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def verify(
+    solution: dict[str, Any], mdp: MDP, certificate: Path | None = None, *, exact: bool = False
+) -> check.Verdict:
+    """Check a solution.
+
+    Args:
+        solution: what `read_solution` returned.
+        mdp: the problem that was solved.
+        certificate: a file that `omdt solve --certificate` wrote.
+        exact: whether to compute with rational numbers.
+
+    Raises:
+        InputError: if a file is not what it should be.
+        check.RejectedError: if something that is claimed is not proven.
+    """
+    try:
+        return check.check(model_of(mdp), solution, certificate, exact=exact)
+    except check.UnreadableError as error:
+        raise InputError(str(error)) from None

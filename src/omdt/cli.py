@@ -3,11 +3,13 @@
 import io
 import json
 import os
+import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +23,7 @@ from omdt.terminal import cores as _cores
 
 if TYPE_CHECKING:
     from omdt.mdp import MDP
+    from omdt.source import Source
 
 # The matrices here are small; a second thread for their linear algebra costs more than it brings.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -360,7 +363,7 @@ def report(
         str | None,
         typer.Argument(
             metavar="PROBLEM",
-            help="The problem that was solved; needed where the solution does not name a registered environment.",
+            help="The problem that was solved; by default what the solution records.",
             show_default=False,
         ),
     ] = None,
@@ -374,9 +377,6 @@ def report(
     ] = None,
 ) -> None:
     """One HTML page on a solution: its tree, its proof, where it goes and what it loses."""
-    import shlex
-
-    from omdt.environments import registered
     from omdt.files import check_writable
     from omdt.report import write_report
     from omdt.report.commands import solve_command
@@ -387,15 +387,14 @@ def report(
     if target.resolve() == solution.resolve():
         raise InputError(f"the page would overwrite {solution}; name another file with --output")
     solved = load(solution)
-    if problem is None and solved.problem not in registered():
-        raise InputError(
-            f"{solution} solves {solved.problem!r}, which is not a registered environment; "
-            f"name its file: omdt report {solution} PROBLEM"
-        )
-    name = solved.problem if problem is None else problem
-    mdp = _load(name, settings, solved.discount if discount is None else discount)
+    again = partial(_command, "report", solution)
+    name, its_settings = (problem, []) if problem is not None else _recorded(solved.problem, solved.source, again)
+    chosen = settings or its_settings
+    mdp = _load(name, chosen, solved.discount if discount is None else discount)
+    if mdp.discount == solved.discount:
+        mdp = _recognised(mdp, solved.fingerprint, name, None if problem or settings else again(name, chosen))
     commands = [
-        solve_command(solved, problem=name, settings=settings or []) + f" --output {shlex.quote(str(solution))}",
+        solve_command(solved, problem=name, settings=chosen, output=solution),
         shlex.join(["omdt", *sys.argv[1:]]),
     ]
     write_report(solved, mdp, target, commands=commands)
@@ -407,7 +406,14 @@ def check(
     solution: Annotated[
         Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
     ],
-    problem: Problem,
+    problem: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PROBLEM",
+            help="The problem that was solved; by default what the solution records.",
+            show_default=False,
+        ),
+    ] = None,
     certificate: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The file that `omdt solve --certificate` wrote.", show_default=False),
@@ -419,17 +425,22 @@ def check(
     from dataclasses import replace
 
     from omdt.check import RejectedError, words
-    from omdt.checking import verify
+    from omdt.checking import read_solution, source_of, verify
 
-    def load(discount: float) -> "MDP":
-        mdp = _load(problem, settings, None)
-        if mdp.discount == discount:
-            return mdp
-        typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
-        return replace(mdp, discount=discount)
-
+    data = read_solution(solution)
+    again, discount = partial(_command, "check", solution), data["discount"]
+    if problem is None:
+        name, its_settings = _recorded(data["problem"], source_of(data, solution), again)
+        chosen = settings or its_settings
+        mdp = _load(name, chosen, discount)
+    else:
+        name, chosen, mdp = problem, settings or [], _load(problem, settings, None)
+        if mdp.discount != discount:
+            typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
+            mdp = replace(mdp, discount=discount)
+    mdp = _recognised(mdp, data.get("fingerprint"), name, None if problem or settings else again(name, chosen))
     try:
-        verdict = verify(solution, load, certificate, exact=exact)
+        verdict = verify(data, mdp, certificate, exact=exact)
     except RejectedError as error:
         typer.echo(f"NOT VERIFIED: {error}")
         raise typer.Exit(1) from None
@@ -466,6 +477,63 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
             _tell(str(warning.message))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return mdp
+
+
+def _command(name: str, solution: Path, problem: str, settings: Sequence[str] = ()) -> str:
+    """The command that takes the problem of a solution from the user."""
+    return shlex.join(["omdt", name, str(solution), problem, *(word for it in settings for word in ("--set", it))])
+
+
+def _recorded(name: str, source: "Source | None", again: Callable[[str], str]) -> tuple[str, list[str]]:
+    """What the problem of a solution is called on the command line, and its settings.
+
+    Args:
+        name: what the MDP was called.
+        source: how it can be found again.
+        again: the same command for a PROBLEM.
+    """
+    from omdt.environments import registered
+
+    if source is None and name not in registered():
+        raise InputError(
+            f"the solution does not say where its problem {name!r} comes from; name it: {again('PROBLEM')}"
+        )
+    if source is None:
+        return name, []
+    problem = source.spelled()
+    if isinstance(source.problem, Path) and not os.path.exists(source.problem):
+        raise InputError(f"there is no file {problem} any more, which was solved; name the problem: {again('PROBLEM')}")
+    if problem.startswith("gym:") and ":" in problem.removeprefix("gym:"):
+        # Gymnasium would import the module, and a file may come from anyone.
+        raise InputError(f"{problem} names a module to import; if you trust it, name it: {again(problem)}")
+    return problem, list(source.settings)
+
+
+def _recognised(mdp: "MDP", expected: str | None, problem: str, again: str | None) -> "MDP":
+    """The MDP that was solved: this one, or the part of it that can be reached.
+
+    Args:
+        mdp: what PROBLEM names.
+        expected: the fingerprint in the solution, if it has one.
+        problem: the PROBLEM.
+        again: the same command with the PROBLEM, where it was not the user who named that. Where it was, another MDP is
+            mentioned, and the figures decide.
+    """
+    from omdt.fingerprint import fingerprint
+
+    found = fingerprint(mdp)
+    if expected is None or expected == found:
+        return mdp
+    if fingerprint(reachable := mdp.reachable()) == expected:
+        return reachable
+    differ = f"its fingerprint is {found}, the solution's is {expected}"
+    if again is not None:
+        raise InputError(
+            f"{problem} has changed since it was solved: {differ}; solve it again, or name it to go on with it as it "
+            f"is: {again}"
+        )
+    _tell(f"{problem} is not the problem that was solved, or it has changed since: {differ}")
     return mdp
 
 

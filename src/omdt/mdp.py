@@ -8,6 +8,7 @@ All probabilities lie in one sparse matrix of shape [S·A, S] whose row s·A + a
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -18,6 +19,7 @@ from scipy import sparse
 
 from omdt.counting import counted
 from omdt.errors import InputError
+from omdt.source import Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,6 +44,7 @@ class MDP:
         action_names: A distinct names.
         name: what the problem is called in outputs.
         origin: [S] index of each state in the MDP this one was cut out of (see `reachable`).
+        source: how `make` or `read` was told to find it, or None; solutions record it.
     """
 
     transitions: sparse.csr_array
@@ -53,6 +56,7 @@ class MDP:
     action_names: tuple[str, ...] = ()
     name: str = "mdp"
     origin: Ints = ()  # type: ignore[assignment]
+    source: Source | None = None
 
     def __post_init__(self) -> None:
         rewards = _numbers(self.rewards, "rewards")
@@ -152,6 +156,12 @@ class MDP:
         terminal.flags.writeable = False
         return terminal
 
+    def found_at(self, source: Source | None) -> Self:
+        """The same MDP, which shares all arrays with this one, with its source."""
+        found = copy(self)
+        object.__setattr__(found, "source", source)
+        return found
+
     def reachable(self) -> Self:
         """The same MDP without the states that no policy can reach; `origin` maps the rest back."""
         A = self.n_actions
@@ -179,6 +189,7 @@ class MDP:
             action_names=self.action_names,
             name=self.name,
             origin=self.origin[kept],
+            source=self.source,
         )
 
     @classmethod

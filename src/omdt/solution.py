@@ -8,9 +8,13 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+from omdt import questions as statements
+from omdt.check import Questions
 from omdt.errors import InputError
 from omdt.files import write_whole
+from omdt.mdp import MDP, Floats
 from omdt.planning import ROUNDING
+from omdt.source import Source
 from omdt.tree import TreePolicy
 from omdt.watch import TracePoint
 
@@ -141,6 +145,9 @@ class Solution:
         scale: the scale of the problem's returns, against which a gap is measured where the value is nearly 0.
         value_error: how far the true return of the tree may be from the value; more than rounding only where time ran
             out in the middle of the evaluation.
+        questions: what the trees that the bound is about may ask; None for thresholds on every feature.
+        source: how the problem can be found again, or None if that is not known.
+        fingerprint: by which the MDP that was solved is recognised, or None in old files.
     """
 
     problem: str
@@ -162,6 +169,9 @@ class Solution:
     rounding: float = 0.0
     scale: float = 0.0
     value_error: float = 0.0
+    questions: Questions | None = None
+    source: Source | None = None
+    fingerprint: str | None = None
 
     @property
     def gap(self) -> float:
@@ -214,6 +224,10 @@ class Solution:
         share = self.on_scale(self.value - self.random_return)
         return 1.0 if share is None else share
 
+    def observations(self, mdp: MDP) -> Floats:
+        """[S, F'] what the tree reads in each state of the MDP that was solved: its features, then the predicates."""
+        return statements.observations(self.questions, mdp)
+
     def _repr_svg_(self) -> str:
         """The drawn tree, for notebooks."""
         return self.tree._repr_svg_()
@@ -224,11 +238,13 @@ class Solution:
 
         return solution_html(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The solution as JSON holds it."""
+    def to_dict(self, folder: str | Path = ".") -> dict[str, Any]:
+        """The solution as JSON in a folder holds it; files are named relative to the folder."""
         return {
             "format": FORMAT,
             "problem": self.problem,
+            "source": None if self.source is None else self.source.to_dict(folder),
+            "fingerprint": self.fingerprint,
             "method": self.method,
             "max_depth": self.max_depth,
             "max_leaf_nodes": self.max_leaf_nodes,
@@ -252,23 +268,25 @@ class Solution:
             "feature_names": list(self.tree.feature_names),
             "integer_features": list(self.tree.integer),
             "action_names": list(self.tree.action_names),
+            **({} if self.questions is None else {"questions": statements.to_dict(self.questions)}),
             "tree": self.tree.to_dict(),
         }
 
-    def to_json(self) -> str:
-        """One JSON object."""
+    def to_json(self, folder: str | Path = ".") -> str:
+        """One JSON object for a file in a folder."""
         try:
-            return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+            return json.dumps(self.to_dict(folder), ensure_ascii=False, allow_nan=False) + "\n"
         except RecursionError:
             raise InputError(f"the tree is too deep for JSON: its depth is {self.tree.depth}") from None
 
     def save(self, path: str | Path) -> None:
         """Write the JSON form to a file, whole or not at all."""
-        write_whole(Path(path), lambda stream: stream.write(self.to_json().encode()))
+        content = self.to_json(Path(path).parent).encode()
+        write_whole(Path(path), lambda stream: stream.write(content))
 
     @classmethod
-    def from_dict(cls, data: Any) -> "Solution":
-        """The solution of a dictionary as `to_dict` makes it; derived entries are derived anew."""
+    def from_dict(cls, data: Any, folder: str | Path = ".") -> "Solution":
+        """The solution of a dictionary as `to_dict` makes it for a folder; derived entries are derived anew."""
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"this is not a solution: its format is not {FORMAT!r}")
         tree = TreePolicy.from_dict(
@@ -300,6 +318,9 @@ class Solution:
             rounding=_number(data, "rounding") if "rounding" in data else 0.0,
             scale=_number(data, "scale") if "scale" in data else 0.0,
             value_error=_number(data, "value_error") if "value_error" in data else 0.0,
+            questions=None if data.get("questions") is None else statements.from_dict(data["questions"]),
+            source=None if data.get("source") is None else Source.from_dict(data["source"], folder),
+            fingerprint=None if data.get("fingerprint") is None else _entry(data, "fingerprint", str),
         )
 
 
@@ -312,7 +333,7 @@ def load(path: str | Path) -> Solution:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a JSON file: {error}") from None
     try:
-        return Solution.from_dict(data)
+        return Solution.from_dict(data, Path(path).parent)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 

@@ -6,12 +6,14 @@ from typing import Any
 
 from omdt import planning
 from omdt.errors import FalseClaimError, InputError
+from omdt.fingerprint import fingerprint
 from omdt.mdp import MDP
 from omdt.methods.copy import copy_optimal_policy
 from omdt.methods.iddt import iddt
 from omdt.methods.milp import solve_milp
 from omdt.methods.search.method import search
 from omdt.methods.viper import viper
+from omdt.questions import questions_of
 from omdt.solution import Claim, Limits, Solution
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
@@ -24,6 +26,9 @@ METHODS: dict[str, Callable[..., Claim]] = {
     "iddt": iddt,
     "copy": copy_optimal_policy,
 }
+
+LOOKING_AT_EVERYTHING = ("viper", "iddt", "copy")
+"""The methods that ask thresholds on every column, whatever the splits."""
 
 TOLERANCE = 1e-9
 """Relative excess of a value over its bound that is not yet called a false claim."""
@@ -80,6 +85,11 @@ def solve(
         raise InputError(f"node_limit is for the method search; limit the time of {method} instead")
     limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit, node_limit)
     max_depth, max_leaf_nodes, seed = limits.max_depth, limits.max_leaf_nodes, limits.seed
+    questions = None if splits is None else questions_of(mdp, splits)
+    if questions is not None and questions.groups is not None and method in LOOKING_AT_EVERYTHING:
+        raise InputError(
+            f"the method {method} asks thresholds on every feature; for other questions use search or milp"
+        )
     watch = Watch(time_limit, progress, limits.node_limit)
     with watch.catching_interrupts(), one_thread():
         splits = Splits.of(mdp) if splits is None else splits
@@ -118,6 +128,9 @@ def solve(
         rounding=rounding,
         scale=scale,
         value_error=value.error,
+        questions=questions,
+        source=mdp.source,
+        fingerprint=fingerprint(mdp),
     )
 
 

@@ -58,6 +58,7 @@ class Splits:
         cls,
         mdp: MDP,
         *,
+        features: Collection[str] | None = None,
         categorical: Collection[str] = (),
         predicates: ArrayLike | None = None,
         labels: Sequence[str] = (),
@@ -66,19 +67,26 @@ class Splits:
 
         Args:
             mdp: the problem.
+            features: names of the features that may be asked about; by default all. Predicates are always asked.
             categorical: names of the features that are asked for equality instead of order.
             predicates: [S, P] whether each of P predicates holds in each state.
             labels: P names of the predicates.
         """
-        for name in categorical:
-            if name not in mdp.feature_names:
-                raise InputError(f"categorical feature {name!r} is not one of {', '.join(mdp.feature_names)}")
+        if isinstance(features, str):
+            raise InputError(f"features must be a list of names, not the one string {features!r}")
+        asked = mdp.feature_names if features is None else tuple(features)
+        for what, chosen, among in (("", asked, mdp.feature_names), ("categorical ", categorical, asked)):
+            for name in chosen:
+                if name not in among:
+                    raise InputError(f"the {what}feature {name!r} is not one of {', '.join(among)}")
         holds = _predicates(predicates, labels, mdp)
         observations = np.hstack([mdp.features, holds])
         names = (*mdp.feature_names, *labels)
 
         candidates: list[tuple[int, float, bool]] = []
         for j, name in enumerate(names):
+            if j < mdp.n_features and name not in asked:
+                continue
             values = np.unique(observations[:, j])
             if name in categorical:
                 candidates += [(j, float(value), True) for value in values]

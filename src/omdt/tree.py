@@ -201,7 +201,10 @@ class TreePolicy:
         X = np.asarray(observations, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != len(self.feature_names):
             names = ", ".join(self.feature_names)
-            raise InputError(f"observations must have shape [n, {len(self.feature_names)}] ({names}), not {X.shape}")
+            raise InputError(
+                f"observations must have shape [n, {len(self.feature_names)}] ({names}), not {X.shape}; a tree that "
+                "asks predicates reads solution.observations(mdp)"
+            )
         return self._leaves_from(0, X)
 
     def predict(

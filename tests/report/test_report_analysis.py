@@ -145,8 +145,11 @@ def test_predicates_are_read_from_the_observations():
     solution = omdt.solve(mdp, max_depth=2, splits=splits)
     assert solution.tree.feature_names[-1] == "beyond the diagonal"
     assert analyse(solution, mdp, splits.observations).node_share[0] == pytest.approx(1)
+    assert analyse(solution, mdp).node_share[0] == pytest.approx(1)
     with pytest.raises(InputError, match=r"'beyond the diagonal'.*splits\.observations"):
-        analyse(solution, mdp)
+        analyse(replace(solution, questions=None), mdp)
+    with pytest.raises(InputError, match="predicates are about 16 states, the model has 64"):
+        analyse(solution, environment("frozenlake_8x8"))
 
 
 def test_another_problem_is_refused():

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from report_cases import solution_of, tree_for
 
 import omdt
-from omdt import TreePolicy, cli
+from omdt import TreePolicy, check, cli
 from omdt.report import words
 from omdt.report.commands import solve_command
 from omdt.report.curve import Scale, anytime_curve
 from omdt.report.grid import MOST_STEPS, axis
 from omdt.solution import Stop
+from omdt.source import Source
 from omdt.tree import Nodes, Range
 from strategies import environment, mdps
 
@@ -134,7 +135,8 @@ def test_every_way_to_stop_has_its_words():
 def test_the_command_makes_the_same_solution_again(tmp_path, monkeypatch, capsys):
     mdp = replace(omdt.make("frozenlake", size=4, seed=3), discount=0.9)
     solution = omdt.solve(mdp, max_depth=1, max_leaf_nodes=2, gap=0.01, seed=4)
-    command = solve_command(solution, settings=["size=4", "seed=3"])
+    command = solve_command(solution)
+    assert "--set size=4 --set seed=3" in command
     again = tmp_path / "again.json"
     monkeypatch.setattr(sys, "argv", [*shlex.split(command), "--output", str(again)])
     with pytest.raises(SystemExit) as end:
@@ -147,10 +149,18 @@ def test_the_command_makes_the_same_solution_again(tmp_path, monkeypatch, capsys
 
 
 def test_the_command_quotes_what_needs_it(solution):
-    odd = replace(solution, problem="my model; rm -rf $HOME\n", stop=Stop.TIME, seconds=12.3456)
+    odd = replace(solution, source=Source("my model; rm -rf $HOME\n"), stop=Stop.TIME, seconds=12.3456)
     command = solve_command(odd)
     assert "'my model; rm -rf $HOME\\n'" in command
     assert "--time-limit 12.35" in command
+    assert solve_command(replace(odd, source=None, problem="old")).startswith("omdt solve old --depth")
+
+
+def test_words_and_command_say_which_questions_were_asked(solution):
+    asked = replace(solution, questions=check.Questions((("a <b>\n", False, None), ("c", True, (1.0, 2.0)))))
+    for text in (words.verdict(asked).sentence, solve_command(asked)):
+        assert "only for thresholds on 'a <b>\\n', 2 values of 'c'" in text
+    assert "asks only" not in words.verdict(solution).sentence + solve_command(solution)
 
 
 @given(

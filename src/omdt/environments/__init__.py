@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from omdt.errors import InputError
+from omdt.source import Source
 
 if TYPE_CHECKING:
     from omdt.mdp import MDP
@@ -113,7 +114,8 @@ def make(name: str, **values: Any) -> "MDP":
         if not any(_fits(value, kind) for kind in kinds):
             raise InputError(f"parameter {parameter!r} of {name} is {value!r}; it must be {_spell(kinds)}")
     mdp: MDP = _builder(entry)(**entry.fixed, **values)
-    return mdp if mdp.name == name else replace(mdp, name=name)
+    source = Source.of(name, values, lambda settings: parse_parameters(name, settings))
+    return (mdp if mdp.name == name else replace(mdp, name=name)).found_at(source)
 
 
 def parse_parameters(name: str, assignments: Iterable[str]) -> dict[str, object]:

@@ -16,10 +16,10 @@ from omdt.formats.toolboxes import from_pymdptoolbox, from_quantecon
 from omdt.formats.write_drn import write_drn
 from omdt.formats.write_prism import write_prism
 from omdt.mdp import MDP
+from omdt.source import GYMNASIUM, Source
 
 __all__ = ["from_gymnasium", "from_pymdptoolbox", "from_quantecon", "read", "write"]
 
-GYMNASIUM = "gym:"
 READERS: dict[str, Callable[..., MDP]] = {
     ".npz": read_npz,
     ".drn": read_drn,
@@ -44,7 +44,8 @@ def read(path: str | Path, *, discount: float | None = None, **parameters: Any) 
             whatever it takes.
     """
     if isinstance(path, str) and path.startswith(GYMNASIUM):
-        return make_gymnasium(path.removeprefix(GYMNASIUM), discount=discount, **parameters)
+        mdp = make_gymnasium(path.removeprefix(GYMNASIUM), discount=discount, **parameters)
+        return mdp.found_at(_source(path, parameters))
     path = Path(path)
     if path.suffix not in READERS:
         raise InputError(f"cannot read {path}: its name must end in {' or '.join(READERS)}")
@@ -54,10 +55,15 @@ def read(path: str | Path, *, discount: float | None = None, **parameters: Any) 
         if name not in allowed:
             hint = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
             if "constants" in allowed:
-                given = f"constants={name}={parameters[name]}"
-                hint += f"; a constant of the model is set by {given} (on the command line --set {given})"
+                meant = f"constants={name}={parameters[name]}"
+                hint += f"; a constant of the model is set by {meant} (on the command line --set {meant})"
             raise InputError(f"{path}: a {path.suffix} file takes no parameter {name!r}; {hint}")
-    return reader(path, discount=discount, **parameters)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return reader(path, discount=discount, **parameters).found_at(_source(path, given))
+
+
+def _source(path: str | Path, parameters: dict[str, Any]) -> Source | None:
+    return Source.of(path, parameters, lambda settings: parse_parameters(str(path), settings))
 
 
 def parse_parameters(path: str, assignments: Iterable[str]) -> dict[str, Any]:

@@ -91,12 +91,13 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
     Args:
         solution: what `solve` returned for this MDP.
         mdp: the problem.
-        observations: [S, F'] what the tree reads in each state; by default the features of the MDP.
+        observations: [S, F'] what the tree reads in each state; by default what the solution records: the features of
+            the MDP and the predicates.
 
     Raises:
         InputError: if the solution is not one of this MDP.
     """
-    X = mdp.features if observations is None else np.asarray(observations, dtype=np.float64)
+    X = solution.observations(mdp) if observations is None else np.asarray(observations, dtype=np.float64)
     tree = solution.tree
     _check_names(tree, mdp, X)
     leaf = tree.leaves(X)

@@ -2,24 +2,34 @@
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from omdt.solution import Limits, Solution, Stop
+from omdt.source import Source
 from omdt.tree import printable
 
 
-def solve_command(solution: Solution, *, problem: str | None = None, settings: Sequence[str] = ()) -> str:
+def solve_command(
+    solution: Solution,
+    *,
+    problem: str | None = None,
+    settings: Sequence[str] | None = None,
+    output: Path | None = None,
+) -> str:
     """The `omdt solve` that makes this solution.
 
     A solution records neither the threads nor the backend of milp. The time limit is taken to be the time that a run
-    ended by it took.
+    ended by it took. Which questions are asked can be chosen in Python only, so a comment says what was chosen.
 
     Args:
         solution: the solution.
-        problem: what the command line calls the problem; by default the name in the solution.
-        settings: parameters of the environment, as NAME=VALUE.
+        problem: what the command line calls the problem; by default what the solution records.
+        settings: parameters of the environment, as NAME=VALUE; by default what the solution records.
+        output: the file that the solution was written to.
     """
-    words = ["omdt", "solve", solution.problem if problem is None else problem]
-    for setting in settings:
+    source = solution.source or Source(solution.problem)
+    words = ["omdt", "solve", source.spelled() if problem is None else problem]
+    for setting in source.settings if settings is None else settings:
         words += ["--set", setting]
     if solution.max_depth is not None:
         words += ["--depth", str(solution.max_depth)]
@@ -32,4 +42,8 @@ def solve_command(solution: Solution, *, problem: str | None = None, settings: S
         words += ["--time-limit", f"{solution.seconds:.4g}"]
     if solution.node_limit is not None:
         words += ["--node-limit", str(solution.node_limit)]
-    return printable(shlex.join([*words, "--seed", str(solution.seed)]))
+    words += ["--seed", str(solution.seed)]
+    if output is not None:
+        words += ["--output", str(output)]
+    asked = "" if solution.questions is None else f"  # with splits that ask only for {solution.questions.words()}"
+    return printable(shlex.join(words) + asked)

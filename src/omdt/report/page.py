@@ -74,7 +74,8 @@ def report_html(
     Args:
         solution: what `solve` returned for this MDP.
         mdp: the problem.
-        observations: [S, F'] what the tree reads in each state; by default the features of the MDP.
+        observations: [S, F'] what the tree reads in each state; by default what the solution records: the features of
+            the MDP and the predicates.
         commands: what was typed to get here; by default the `omdt solve` that makes the solution.
     """
     require("jinja2", "report", "a report")

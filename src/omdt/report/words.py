@@ -67,7 +67,8 @@ def size_limit(solution: Solution) -> str:
         limits.append(f"depth at most {solution.max_depth}")
     if solution.max_leaf_nodes is not None:
         limits.append(f"at most {counted(solution.max_leaf_nodes, 'leaf', 'leaves')}")
-    return f"tree of {' and '.join(limits)}" if limits else "tree of any size"
+    tree = f"tree of {' and '.join(limits)}" if limits else "tree of any size"
+    return tree if solution.questions is None else f"{tree} that asks only for {solution.questions.words()}"
 
 
 def verdict(solution: Solution) -> Verdict:

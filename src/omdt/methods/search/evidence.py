@@ -33,6 +33,7 @@ from omdt.methods.search.exact import (
     budget_of,
 )
 from omdt.methods.search.local import Nested, replaced
+from omdt.questions import to_dict
 from omdt.watch import Watch
 
 MARGIN = 4e-4
@@ -104,6 +105,7 @@ class Goal:
         target: no tree is to return more, up to a margin.
         gap: the relative gap that was asked for.
         raised: whether the target is higher than a proof of the tree needs.
+        questions: what the trees may ask; None for thresholds on every feature.
     """
 
     policy: Ints
@@ -111,6 +113,7 @@ class Goal:
     target: float
     gap: float
     raised: bool
+    questions: check.Questions | None = None
 
     @property
     def room(self) -> float:
@@ -278,7 +281,7 @@ class Proof:
 
     def __init__(self, stream: BinaryIO, explorer: Explorer, start: Floats, goal: Goal) -> None:
         self.explorer, self.start, self.goal = explorer, start, goal
-        self.problem = check.Problem(model_of(explorer.mdp))
+        self.problem = check.Problem(model_of(explorer.mdp), goal.questions)
         self.size = check.Size(explorer.size.depth, explorer.size.leaves)
         self.regions = explorer.regions
         self.watch = Watch()
@@ -292,6 +295,8 @@ class Proof:
             "discount": explorer.mdp.discount,
             "policy": check.policy_digest(goal.policy),
         }
+        if goal.questions is not None:
+            head["asks"] = to_dict(goal.questions)
         self.writer = Writer(stream, head)
         self.slack = self._write_symmetries()
         self.options = check.Options(self.problem)

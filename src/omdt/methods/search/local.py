@@ -25,7 +25,7 @@ from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.methods.copy import least_entropy, settled
 from omdt.methods.search.evaluation import Engine, engine
-from omdt.methods.search.questions import Questions
+from omdt.methods.search.ranks import Ranks
 from omdt.solution import Limits, tolerated_excess
 from omdt.splits import Splits
 from omdt.tree import Nodes, TreePolicy
@@ -123,7 +123,7 @@ class LocalSearch:
 
     def __init__(self, mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> None:
         self.mdp, self.splits, self.limits, self.watch = mdp, splits, limits, watch
-        self.questions = Questions(splits)
+        self.questions = Ranks(splits)
         self.optimal = planning.optimal_values(mdp, watch)
         optimal_return = planning.expected_return(mdp, self.optimal)
         self.unrestricted = self.bound = optimal_return.upper

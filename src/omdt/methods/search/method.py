@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from omdt.check import Questions
 from omdt.errors import InputError, warn_input
 from omdt.files import check_writable
 from omdt.mdp import MDP
@@ -21,6 +22,7 @@ from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.local import LocalSearch, to_policy
 from omdt.methods.search.losses import cheapest_dense
 from omdt.methods.shrinking import shrunk
+from omdt.questions import questions_of
 from omdt.solution import Claim, Limits, Stop
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
@@ -61,8 +63,7 @@ def search(
     """
     if not limits.limits_size:
         raise InputError("the method search needs a size limit; give a depth, a number of leaves, or both")
-    if certificate is not None:
-        _check_certifiable(mdp, splits, Path(certificate))
+    questions = None if certificate is None else _check_certifiable(mdp, splits, Path(certificate))
     frontier: Frontier | None = None
     # Many threads of the linear algebra wait for one another on systems as small as these, and round differently.
     with watch.catching_interrupts(), one_thread():
@@ -85,7 +86,7 @@ def search(
             local.finish()
         tree = shrunk(to_policy(local.best, splits, mdp), mdp, splits, watch.closing())
         if frontier is not None and certificate is not None:
-            bound = _certified(frontier, tree, local, limits, Path(certificate), bound)
+            bound = _certified(frontier, tree, local, Path(certificate), bound, questions)
     return Claim(tree, max(bound, local.value), stop)
 
 
@@ -97,25 +98,32 @@ def _climb_on(local: LocalSearch, watch: Watch) -> bool:
     return local.optimal_reached
 
 
-def _check_certifiable(mdp: MDP, splits: Splits, path: Path) -> None:
-    """Raise before long work starts if there can be no certificate."""
+def _check_certifiable(mdp: MDP, splits: Splits, path: Path) -> Questions | None:
+    """Raise before long work starts if there can be no certificate; the questions that it will state."""
     check_writable(path)
-    if splits.equality.any() or splits.observations.shape[1] > mdp.n_features:
-        raise InputError("a certificate is about trees with thresholds; leave out categories and predicates")
     if not can_search(mdp):
         raise InputError(
             f"the search proves nothing about {mdp.n_states:,} states that can be visited again, so there is no "
             "certificate to write; leave it out"
         )
+    questions = questions_of(mdp, splits)
+    known = (Questions() if questions is None else questions).sides(splits.observations, splits.feature_names)
+    if known.shape[1] != len(splits):
+        raise InputError(
+            f"{len(splits) - known.shape[1]} of the {len(splits)} questions divide the states as others do, or not at "
+            "all; a certificate needs each question once, as Splits.of makes them"
+        )
+    return questions
 
 
 def _certified(
-    frontier: Frontier, tree: TreePolicy, local: LocalSearch, limits: Limits, path: Path, bound: float
+    frontier: Frontier, tree: TreePolicy, local: LocalSearch, path: Path, bound: float, questions: Questions | None
 ) -> float:
     """Write the certificate of a bound; the bound that it proves, which is a little higher."""
     # A bound that was not pushed any further is met again only approximately.
     target = local.target if frontier.done else bound + NEARLY * (bound - local.value)
-    goal = Goal(tree.actions(local.splits.observations), local.value, target, limits.gap, raised=not frontier.done)
+    policy = tree.actions(local.splits.observations)
+    goal = Goal(policy, local.value, target, local.limits.gap, not frontier.done, questions)
     try:
         return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
     except StoppedError:

@@ -1,4 +1,4 @@
-"""Questions as ranks: the answers of all states without a matrix over states and questions.
+"""Ranks: the answers of all states without a matrix over states and questions.
 
 Every column of the observations is coded by the ranks of its distinct values, so a threshold is a rank to compare with,
 an equality a rank to be equal to. Sums over the two sides of all questions follow from one histogram per column and its
@@ -12,7 +12,7 @@ from omdt.mdp import Bools, Floats, Ints
 from omdt.splits import Splits
 
 
-class Questions:
+class Ranks:
     """The questions of some splits.
 
     Attributes:

@@ -1,0 +1,51 @@
+"""Fingerprint: a short text by which an MDP is recognised, whatever it is called and wherever it is stored.
+
+Every number is rounded to 30 binary digits first, about nine decimal ones: the same environment, built on another
+machine, may differ in its last bits, and nobody changes a problem by so little on purpose. The name of the MDP and the
+numbers that its states once had elsewhere (`origin`) do not count.
+"""
+
+import hashlib
+import json
+
+import numpy as np
+
+from omdt.mdp import MDP, Floats
+
+DIGITS = 30
+"""Binary digits of each number that count."""
+
+
+def fingerprint(mdp: MDP) -> str:
+    """The hash of an MDP's arrays, names and discount."""
+    P = mdp.transitions
+    fields = {
+        "shape": _numbers(np.array([mdp.n_states, mdp.n_actions, mdp.n_features])),
+        "discount": _numbers(np.array([mdp.discount])),
+        "indptr": _numbers(P.indptr),
+        "indices": _numbers(P.indices),
+        "data": _numbers(P.data),
+        "rewards": _numbers(mdp.rewards),
+        "initial": _numbers(mdp.initial),
+        "features": _numbers(mdp.features),
+        "feature_names": json.dumps(mdp.feature_names).encode(),
+        "action_names": json.dumps(mdp.action_names).encode(),
+    }
+    digest = hashlib.sha256()
+    for name, content in fields.items():
+        digest.update(f"{name} {len(content)}\n".encode())
+        digest.update(content)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _numbers(array: np.ndarray) -> bytes:
+    if array.dtype.kind in "iu":
+        return array.astype("<i8").tobytes()
+    return _rounded(array).astype("<f8").tobytes()
+
+
+def _rounded(array: Floats) -> Floats:
+    """Numbers with fewer digits; both zeros become one."""
+    mantissa, exponent = np.frexp(array)
+    rounded: Floats = np.ldexp(np.rint(np.ldexp(mantissa, DIGITS)), exponent - DIGITS) + 0.0
+    return rounded

@@ -1,0 +1,95 @@
+"""Questions: what the trees of a solution may ask, as its file and its certificate state it.
+
+The statement is one JSON object. `asked` lists the questions column by column, with the numbers that a column is
+compared with, or "all" for one threshold between every two neighbouring values, or one equality per value; without
+`asked` there are thresholds on every column. `predicates` holds one bit per state for each predicate, in base64.
+"""
+
+import base64
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from omdt import check
+from omdt.errors import InputError
+from omdt.mdp import MDP, Floats
+from omdt.splits import Splits
+
+
+def questions_of(mdp: MDP, splits: Splits) -> check.Questions | None:
+    """The questions of some splits; None for thresholds on every feature, which need no statement.
+
+    Raises:
+        InputError: if the splits are not of this MDP.
+    """
+    _check_columns(mdp, splits)
+    F = mdp.n_features
+    predicates = tuple(
+        (name, np.packbits(column == 1).tobytes())
+        for name, column in zip(splits.feature_names[F:], splits.observations[:, F:].T, strict=True)
+    )
+    sides = splits.sides()
+    listed = _listed(splits)
+    whole = tuple(dict.fromkeys((name, equality, None) for name, equality, _ in listed))
+    for groups in (None, whole, listed):
+        questions = check.Questions(groups, predicates, mdp.n_states if predicates else 0)
+        if np.array_equal(questions.sides(splits.observations, splits.feature_names), sides):
+            break
+    return None if questions == check.Questions() else questions
+
+
+def observations(questions: check.Questions | None, mdp: MDP) -> Floats:
+    """[S, F'] what the trees read in each state of an MDP: its features, then the predicates."""
+    if questions is None:
+        return mdp.features
+    try:
+        return np.asarray(questions.columns(mdp.features, mdp.feature_names)[0], dtype=np.float64)
+    except check.UnreadableError as error:
+        raise InputError(f"this is not the problem that was solved: {error}") from None
+
+
+def to_dict(questions: check.Questions) -> dict[str, Any]:
+    """The statement of the questions."""
+    statement: dict[str, Any] = {}
+    if questions.groups is not None:
+        statement["asked"] = [
+            {"feature": name, "equals" if equality else "threshold": "all" if numbers is None else list(numbers)}
+            for name, equality, numbers in questions.groups
+        ]
+    if questions.predicates:
+        holds = {name: base64.b64encode(bits).decode() for name, bits in questions.predicates}
+        statement["predicates"] = {"states": questions.states, "holds": holds}
+    return statement
+
+
+def from_dict(statement: Any) -> check.Questions:
+    """The questions of a statement as `to_dict` makes it."""
+    try:
+        return check.Questions.read(statement)
+    except check.UnreadableError as error:
+        raise InputError(str(error)) from None
+
+
+def _listed(splits: Splits) -> tuple[tuple[str, bool, tuple[float, ...]], ...]:
+    """The questions by column, with every number."""
+
+    def column(k: int) -> tuple[str, bool]:
+        return splits.feature_names[splits.feature[k]], bool(splits.equality[k])
+
+    runs = groupby(range(len(splits)), key=column)
+    return tuple((*which, tuple(float(splits.threshold[k]) for k in run)) for which, run in runs)
+
+
+def _check_columns(mdp: MDP, splits: Splits) -> None:
+    F = mdp.n_features
+    if splits.feature_names[:F] != mdp.feature_names or not np.array_equal(splits.observations[:, :F], mdp.features):
+        raise InputError("the splits are of another MDP: their first columns are not its features")
+    for name, column in zip(splits.feature_names[F:], splits.observations[:, F:].T, strict=True):
+        if not isinstance(name, str) or not name or "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
+            raise InputError(f"the label of a predicate is {name!r}; labels must be texts without NUL characters")
+        if not np.isin(column, (0, 1)).all():
+            raise InputError(
+                f"the column {name!r} behind the features is not a predicate, 0 or 1 in every state; "
+                "make it a feature of the MDP"
+            )

@@ -1,0 +1,84 @@
+"""Source: how a problem was named, so that it can be found again."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+from omdt.errors import InputError
+
+GYMNASIUM = "gym:"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What PROBLEM and `--set` are called on the command line.
+
+    Attributes:
+        problem: a registered name or `gym:ENV_ID`, or the absolute path of a file.
+        settings: the parameters, each as NAME=VALUE.
+    """
+
+    problem: str | Path
+    settings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        problem: str | Path,
+        parameters: Mapping[str, object],
+        parse: Callable[[Iterable[str]], Mapping[str, object]],
+    ) -> "Source | None":
+        """The source of a problem that was made with some parameters; None if these have no spelling as settings.
+
+        Args:
+            problem: a name, or the path of a file.
+            parameters: the values by their names.
+            parse: reads settings; what is recorded must give the same parameters back.
+        """
+        settings = tuple(f"{name}={_spelled(value)}" for name, value in parameters.items())
+        try:
+            if not all(map(_has_spelling, parameters.values())) or dict(parse(settings)) != dict(parameters):
+                return None
+        except InputError:
+            return None
+        return cls(Path(os.path.abspath(problem)) if isinstance(problem, Path) else problem, settings)
+
+    def spelled(self, folder: str | Path = ".") -> str:
+        """The problem as PROBLEM names it in a folder: files relative to it, unless they are on another drive."""
+        if isinstance(self.problem, str):
+            return self.problem
+        try:
+            text = Path(os.path.relpath(self.problem, folder)).as_posix()
+        except ValueError:
+            return str(self.problem)
+        return f"./{text}" if text.startswith((GYMNASIUM, "-")) else text
+
+    def to_dict(self, folder: str | Path = ".") -> dict[str, Any]:
+        """The source as a solution in a folder holds it."""
+        return {"problem": self.spelled(folder), "settings": list(self.settings)}
+
+    @classmethod
+    def from_dict(cls, data: Any, folder: str | Path = ".") -> "Source":
+        """The source that a solution in a folder holds."""
+        problem, settings = (data.get("problem"), data.get("settings")) if isinstance(data, dict) else (None, None)
+        if not isinstance(problem, str) or not problem or "\0" in problem:
+            raise InputError(f"'source' names the problem {problem!r:.80}; it must be a name or a file")
+        if not isinstance(settings, list) or not all(isinstance(it, str) for it in settings):
+            raise InputError(f"'source' has the settings {settings!r:.80}; they must be a list of NAME=VALUE")
+        is_file = not problem.startswith(GYMNASIUM) and ("/" in problem or Path(problem).suffix != "")
+        return cls(Path(os.path.abspath(os.path.join(folder, problem))) if is_file else problem, tuple(settings))
+
+
+def _has_spelling(value: object) -> bool:
+    return value is None or isinstance(value, str | bool | Integral | Real)
+
+
+def _spelled(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        return repr(float(value))
+    return str(value)
