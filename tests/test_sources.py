@@ -115,7 +115,9 @@ rewards "gain" [go] true : 1; endrewards
     words = ("solve", "models/walk.prism", "--set", "constants=N=3", "--discount", 0.9, "--depth", 1)
     assert run(*words, "--output", "out/policy.json")[0] == 0
     assert recorded("out/policy.json") == {"problem": "../models/walk.prism", "settings": ["constants=N=3"]}
-    assert run("report", "out/policy.json") == (0, "out/policy.html\n", "")
+    status, out, err = run("report", "out/policy.json")
+    assert (status, out) == (0, "out/policy.html\n")
+    assert "maximising the reward 'gain'" in err
     assert run("check", "out/policy.json")[0] == 0
     (folders / "models" / "walk.prism").write_text(text.replace("true : 1", "true : 2"), encoding="utf-8")
     status, out, err = run("check", "out/policy.json")

@@ -27,7 +27,7 @@ SMALL = 1e-5
 
 def relative_gap(value: float, bound: float, scale: float = 0.0) -> float:
     """How far a bound is above a value, relative to the value, or to a small part of the problem's scale if larger."""
-    return max(0.0, bound - value) / max(abs(value), SMALL * scale, 1e-12)
+    return max(0.0, bound - value) / _measure(value, scale)
 
 
 def tolerated_excess(value: float, gap: float, scale: float) -> float:
@@ -38,7 +38,12 @@ def tolerated_excess(value: float, gap: float, scale: float) -> float:
         gap: the requested gap.
         scale: the scale of the problem's returns, as `planning.scale` has it.
     """
-    return max(gap * max(abs(value), SMALL * scale), ROUNDING * scale)
+    return max(gap * _measure(value, scale), ROUNDING * scale)
+
+
+def _measure(value: float, scale: float) -> float:
+    """What a gap is relative to."""
+    return max(abs(value), SMALL * scale, 1e-12)
 
 
 @dataclass(frozen=True)

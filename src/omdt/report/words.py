@@ -76,14 +76,14 @@ def verdict(solution: Solution) -> Verdict:
     trees = size_limit(solution)
     if solution.gap == 0:
         return Verdict("Proven optimal", f"No {trees} returns more than this one.")
-    room = f"No {trees} returns more than {number(solution.bound)}, which is {number(solution.excess)}"
+    room = f"No {trees} returns more than {number(solution.bound)}, which is {number(solution.excess)} above this one"
     if solution.proven:
-        gaps = f"({percent(solution.gap)}) above this one; a gap of {percent(solution.requested_gap)} was asked for."
+        gaps = f"({percent(solution.gap)}); a gap of {percent(solution.requested_gap)} was asked for."
         return Verdict("Proven optimal within the gap", f"{room} {gaps}")
     share = solution.on_scale(solution.excess)
-    way = "" if share is None else f", {percent(share)} of the way from random to optimal,"
-    known = " This is what the best policy of any form returns." if solution.bound_is_optimum else ""
-    return Verdict("Not proven", f"{room}{way} above this one.{known} {STOPPED[solution.stop]}")
+    way = "" if share is None else f" ({percent(share)} of the way from random to optimal)"
+    known = " The bound is what the best policy of any form returns." if solution.bound_is_optimum else ""
+    return Verdict("Not proven", f"{room}{way}.{known} {STOPPED[solution.stop]}")
 
 
 def conditions(tree: TreePolicy, observations: Floats) -> list[list[str]]:

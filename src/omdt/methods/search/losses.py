@@ -145,7 +145,7 @@ class Losses:
         # Every policy bounds the function of λ by a line; `within` is one that falls, `beyond` one that rises.
         best, highest = 0.0, loss
         within, beyond = (loss, total), (0.0, 0.0)
-        multiplier = loss / max(budget - total, 1e-6 * budget) / 4
+        multiplier = loss / max(budget - total, 1e-6 * budget, 1e-300) / 4
         for _ in range(MAX_MULTIPLIERS):
             if best >= enough or highest - best <= ACCURACY * (budget + best):
                 break
