@@ -10,7 +10,7 @@ import json
 
 import numpy as np
 
-from omdt.mdp import MDP, Floats
+from omdt.mdp import MDP, Floats, Ints
 
 DIGITS = 30
 """Binary digits of each number that count."""
@@ -39,13 +39,13 @@ def fingerprint(mdp: MDP) -> str:
 
 
 def _numbers(array: np.ndarray) -> bytes:
-    if array.dtype.kind in "iu":
-        return array.astype("<i8").tobytes()
-    return _rounded(array).astype("<f8").tobytes()
+    integers = array if array.dtype.kind in "iu" else _rounded(array)
+    return integers.astype("<i8").tobytes()
 
 
-def _rounded(array: Floats) -> Floats:
-    """Numbers with fewer digits; both zeros become one."""
-    mantissa, exponent = np.frexp(array)
-    rounded: Floats = np.ldexp(np.rint(np.ldexp(mantissa, DIGITS)), exponent - DIGITS) + 0.0
-    return rounded
+def _rounded(array: Floats) -> Ints:
+    """The bits of numbers with fewer digits; both zeros become one."""
+    # A carry from the digits of a number into its exponent gives the next power of two, as it should.
+    dropped = 53 - DIGITS
+    bits: Ints = (array + 0.0).view(np.int64) + (1 << (dropped - 1))
+    return bits & -(1 << dropped)

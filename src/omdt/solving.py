@@ -99,7 +99,7 @@ def solve(
     with watch.catching_interrupts(), one_thread():
         tree = claim.tree.pruned(splits.observations)
         value = planning.tree_return(mdp, tree, splits.observations, watch.closing())
-        values = planning.optimal_values(mdp, watch.closing())
+        values = planning.optimal_values(mdp, watch)
         scale = planning.scale(mdp, values, watch.closing())
     optimal = planning.expected_return(mdp, values)
     _check_size(tree, limits)
