@@ -41,7 +41,7 @@ def show(solution: "Solution", console: "Console") -> None:
         table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
     console.print(table)
     amount, unit = solution.effort
-    effort = f"{amount:.2f} s" if unit == "seconds" else f"{amount:,.0f} {unit}"
+    effort = f"{amount:.2f} s" if unit == "seconds" else counted(int(amount), "node")
     console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
 
 
