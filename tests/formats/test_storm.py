@@ -9,7 +9,7 @@ import pytest
 from choice_models import MODELS, read_quietly
 
 import omdt
-from omdt import InputError, errors, planning
+from omdt import InputError, InputWarning, errors, planning
 from omdt.errors import MissingExtraError
 from strategies import refusal
 
@@ -101,7 +101,8 @@ def test_jani_is_read_like_the_prism_language(tmp_path):
     }
     path = tmp_path / "walk.jani"
     path.write_text(json.dumps(jani))
-    mdp = omdt.read(path, discount=0.5)
+    with pytest.warns(InputWarning, match="1 of 3 states offer some but not all of the 2 actions"):
+        mdp = omdt.read(path, discount=0.5)
     assert sorted(mdp.features[:, mdp.feature_names.index("x")].tolist()) == [0, 1, 2]
     assert set(mdp.action_names) == {"go", "stay"}
     # Go, go and collect 2 for ever: 0 + 1/2 (1 + 1/2 · 2 · 2).

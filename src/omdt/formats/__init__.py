@@ -41,7 +41,8 @@ def read(path: str | Path, *, discount: float | None = None, **parameters: Any) 
         discount: γ; by default that of the file, or 0.99 with a warning where the format has none.
         parameters: for .drn, .tra, .prism, .nm, .pm and .jani `reward` or `cost`, the name of the reward model to
             maximise or to minimise; for the last four also `constants` such as "N=3,p=0.5"; for an environment
-            whatever it takes.
+            whatever it takes; for all of them `fallback`, the action that is played where a tree names an unavailable
+            one (see `MDP`).
     """
     if isinstance(path, str) and path.startswith(GYMNASIUM):
         return make_gymnasium(path.removeprefix(GYMNASIUM), discount=discount, **parameters)

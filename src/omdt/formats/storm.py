@@ -21,6 +21,7 @@ def read_symbolic(
     reward: str | None = None,
     cost: str | None = None,
     constants: str | None = None,
+    fallback: str | None = None,
 ) -> MDP:
     """Read a model in the PRISM language or in JANI; its variables become the features.
 
@@ -30,6 +31,7 @@ def read_symbolic(
         reward: name of the reward model to maximise; needed when there are several.
         cost: name of the reward model to minimise instead.
         constants: values of the constants that the model leaves open, such as "N=3,p=0.5".
+        fallback: the action that is played where a tree names an unavailable one; see `MDP`.
     """
     require("stormpy", "storm", f"reading {path.suffix} files")
     check_is_file(path)
@@ -42,4 +44,4 @@ def read_symbolic(
             raise InputError(f"Storm cannot build {path}: it crashed ({signal.Signals(-done.returncode).name})")
         if done.returncode > 0:
             raise InputError(f"Storm cannot build {path}: {done.stderr.strip()}")
-        return read_drn_as(drn, path, discount=discount, reward=reward, cost=cost)
+        return read_drn_as(drn, path, discount=discount, reward=reward, cost=cost, fallback=fallback)
