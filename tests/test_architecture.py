@@ -11,7 +11,7 @@ ROOT = Path(omdt.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 BASIC = {"errors", "files", "names"}
-FIRST_THREE = {"mdp", "splits", "tree"}
+FIRST_THREE = {"mdp", "splits", "tree", "exceptions"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "names": set(),
@@ -22,13 +22,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "files": {"errors"},
     "mdp": BASIC,
     "splits": BASIC | {"mdp"},
-    "tree": BASIC | {"mdp", "splits"},
+    "exceptions": BASIC | {"mdp"},
+    "tree": BASIC | {"mdp", "splits", "exceptions"},
+    "unavailable": BASIC | FIRST_THREE,
     "planning": BASIC | FIRST_THREE,
-    "solution": BASIC | FIRST_THREE | {"planning"},
+    "solution": BASIC | FIRST_THREE | {"planning", "unavailable"},
     "simulation": BASIC | FIRST_THREE | {"planning"},
     "certificate": {"check", "mdp"},
-    "methods": BASIC | FIRST_THREE | {"planning", "solution", "simulation", "methods", "check", "certificate"},
-    "solving": BASIC | FIRST_THREE | {"planning", "solution", "methods"},
+    "methods": BASIC
+    | FIRST_THREE
+    | {"planning", "solution", "simulation", "methods", "check", "certificate", "unavailable"},
+    "solving": BASIC | FIRST_THREE | {"planning", "solution", "methods", "unavailable"},
     "imitating": BASIC | FIRST_THREE | {"solution", "methods"},
     "checking": BASIC | {"mdp", "check", "certificate"},
     "comparing": BASIC | FIRST_THREE | {"planning", "solution", "solving"},

@@ -32,7 +32,10 @@ PROMISED = [
     "trace",
     "tree",
 ]
-EXTENSIONS = {"node_limit", "rounding", "requested_gap", "feature_names", "integer_features", "action_names"}
+EXTENSIONS = {
+    *("node_limit", "rounding", "requested_gap", "feature_names", "integer_features", "action_names"),
+    *("unavailable", "fallback", "replaced", "exceptions", "look_alike_states", "exceptions_left_out"),
+}
 
 
 def solution(**changes) -> Solution:

@@ -12,13 +12,13 @@ from omdt.mdp import MDP
 
 
 def verify(
-    solution: Path, load: Callable[[float], MDP], certificate: Path | None = None, *, exact: bool = False
+    solution: Path, load: Callable[[float, str | None], MDP], certificate: Path | None = None, *, exact: bool = False
 ) -> check.Verdict:
     """Check the solution of a file.
 
     Args:
         solution: a file that `omdt solve --output` wrote.
-        load: the problem that was solved, given the discount of the solution.
+        load: the problem that was solved, given discount and fallback of the solution.
         certificate: a file that `omdt solve --certificate` wrote.
         exact: whether to compute with rational numbers.
 
@@ -28,7 +28,7 @@ def verify(
     """
     data = _read(solution)
     try:
-        return check.check(model_of(load(data["discount"])), data, certificate, exact=exact)
+        return check.check(model_of(load(data["discount"], data.get("fallback"))), data, certificate, exact=exact)
     except check.UnreadableError as error:
         raise InputError(str(error)) from None
 

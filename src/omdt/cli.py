@@ -52,6 +52,14 @@ Settings = Annotated[
 Discount = Annotated[
     float | None, typer.Option(metavar="GAMMA", help="Overrides the problem's own discount.", show_default=False)
 ]
+Fallback = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ACTION",
+        help="What is played instead of an unavailable action; by default the first available one.",
+        show_default=False,
+    ),
+]
 Depth = Annotated[int | None, typer.Option(metavar="D", help="At most D questions on any path.", show_default=False)]
 Leaves = Annotated[int | None, typer.Option(metavar="N", help="At most N leaves.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
@@ -160,6 +168,14 @@ def solve(
             metavar="N", help="Stop after N partial trees; every run then gives the same file.", show_default=False
         ),
     ] = None,
+    unavailable: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Where a leaf's action is not available: fallback plays another one, forbid allows no such leaf.",
+        ),
+    ] = "fallback",
+    fallback: Fallback = None,
     settings: Settings = None,
     discount: Discount = None,
     as_json: AsJson = False,
@@ -181,7 +197,9 @@ def solve(
         check_writable(output)
     if certificate is not None and method != "search":
         raise InputError(f"the method {method} has no evidence for its bound; leave out --certificate, or use search")
-    mdp = _load(problem, settings, discount)
+    if certificate is not None and unavailable == "forbid":
+        raise InputError("a certificate is about all trees; leave out --certificate, or use --unavailable fallback")
+    mdp = _load(problem, settings, discount, fallback)
     chosen = {"backend": backend, "ties": ties, "certificate": certificate}
     options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     if threads is None:
@@ -199,6 +217,7 @@ def solve(
             threads=threads,
             memory_limit=memory_limit,
             node_limit=node_limit,
+            unavailable=unavailable,
             progress=lambda point: status.update(_progress_line(*point)),
             **options,
         )
@@ -224,6 +243,7 @@ def compare(
     processes: Annotated[
         int | None, typer.Option(metavar="N", help="Runs at the same time; one a core by default.", show_default=False)
     ] = None,
+    fallback: Fallback = None,
     settings: Settings = None,
     discount: Discount = None,
     as_json: AsJson = False,
@@ -243,7 +263,7 @@ def compare(
         raise InputError("--json and --csv exclude each other")
     if output is not None:
         check_writable(output)
-    mdp = _load(problem, settings, discount)
+    mdp = _load(problem, settings, discount, fallback)
     with _console(stderr=True).status(f"comparing on {escape(problem)}") as status:
         comparison = run(
             mdp,
@@ -296,11 +316,12 @@ def export(
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write into a file.", show_default=False)] = None,
 ) -> None:
     """The tree of a solution as code, picture or model for other programs."""
-    from omdt.export import export_tree
+    from omdt.export import LEAVES_ONLY, export_tree
     from omdt.files import write_whole
     from omdt.solution import load
 
-    exported = export_tree(load(solution).tree, to)
+    tree = load(solution).tree
+    exported = export_tree(tree, to)
     if output is None and isinstance(exported, bytes) and sys.stdout.isatty():
         raise InputError(f"{to} is not for a terminal; name a file with --output")
     # Programs expect UTF-8 in what they read, whatever the encoding of this terminal.
@@ -310,6 +331,8 @@ def export(
         sys.stdout.flush()
     else:
         write_whole(output, lambda stream: stream.write(content))
+    if to in LEAVES_ONLY and tree.exceptions.matter:
+        _tell(f"{to} has what the leaves say; where that is not available another action is played, see --to json")
 
 
 @app.command(rich_help_panel=TREES)
@@ -354,7 +377,7 @@ def report(
             f"name its file: omdt report {solution} PROBLEM"
         )
     name = solved.problem if problem is None else problem
-    mdp = _load(name, settings, solved.discount if discount is None else discount)
+    mdp = _load(name, settings, solved.discount if discount is None else discount, solved.fallback)
     commands = [
         solve_command(solved, problem=name, settings=settings or []) + f" --output {shlex.quote(str(solution))}",
         shlex.join(["omdt", *sys.argv[1:]]),
@@ -380,12 +403,12 @@ def check(
     from omdt.check import RejectedError, words
     from omdt.checking import verify
 
-    def load(discount: float) -> "MDP":
-        mdp = _load(problem, settings, None)
+    def load(discount: float, fallback: str | None) -> "MDP":
+        mdp = _load(problem, settings, None, fallback)
         if mdp.discount == discount:
             return mdp
         typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
-        return _load(problem, settings, discount)
+        return _load(problem, settings, discount, fallback)
 
     try:
         verdict = verify(solution, load, certificate, exact=exact)
@@ -404,7 +427,7 @@ def _progress_line(seconds: float, value: float, bound: float) -> str:
     return f"value {value:.6g}   bound {bound:.6g}   gap {relative_gap(value, bound):.2%}   {seconds:.0f} s"
 
 
-def _load(problem: str, settings: list[str] | None, discount: float | None) -> "MDP":
+def _load(problem: str, settings: list[str] | None, discount: float | None, fallback: str | None = None) -> "MDP":
     """The MDP that a PROBLEM argument names; what was assumed about it goes to standard error."""
     from dataclasses import replace
 
@@ -412,7 +435,8 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
 
     if problem in registered() or not _from_outside(problem):
         mdp = make(problem, **parse_parameters(problem, settings or []))
-        return mdp if discount is None else replace(mdp, discount=discount)
+        changes = {"discount": discount, "fallback": fallback}
+        return replace(mdp, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
 
     from omdt.errors import InputWarning
     from omdt.formats import parse_parameters as parse_outside
@@ -420,7 +444,7 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
 
     with warnings.catch_warnings(record=True) as assumed:
         warnings.simplefilter("always", InputWarning)
-        mdp = read(problem, discount=discount, **parse_outside(problem, settings or []))
+        mdp = read(problem, discount=discount, fallback=fallback, **parse_outside(problem, settings or []))
     for warning in assumed:
         if issubclass(warning.category, InputWarning):
             _tell(str(warning.message))

@@ -454,16 +454,19 @@ def _some(names: Sequence[str], most: int = 10) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
+def played_instead(available: Bools, fallback: int | None) -> Ints:
+    """[n] what is played, of the available actions [n, A], where an unavailable one is named."""
+    first: Ints = available.argmax(axis=1)
+    return first if fallback is None else np.where(available[:, fallback], fallback, first)
+
+
 def _played(available: Bools, fallback: int | None) -> Ints:
     """[S, A] the action that is played when each action is named."""
     S, A = available.shape
     named: Ints = np.broadcast_to(np.arange(A), (S, A))
     if available.all():
         return named
-    instead = available.argmax(axis=1)
-    if fallback is not None:
-        instead = np.where(available[:, fallback], fallback, instead)
-    played: Ints = np.where(available, named, instead[:, None])
+    played: Ints = np.where(available, named, played_instead(available, fallback)[:, None])
     played.flags.writeable = False
     return played
 

@@ -29,6 +29,8 @@ def show(solution: "Solution", console: "Console") -> None:
     table.add_row("random", f"{solution.random_return:.9g}", "every action equally likely")
     table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
     console.print(table)
+    for sentence in solution.replaced_words():
+        line(console, sentence)
     amount, unit = solution.effort
     effort = f"{amount:.2f} s" if unit == "seconds" else f"{amount:,.0f} {unit}"
     console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")

@@ -6,7 +6,7 @@ from typing import Any
 
 from omdt import planning
 from omdt.errors import FalseClaimError, InputError
-from omdt.mdp import MDP
+from omdt.mdp import MDP, Ints
 from omdt.methods.copy import copy_optimal_policy
 from omdt.methods.iddt import iddt
 from omdt.methods.milp import solve_milp
@@ -15,6 +15,7 @@ from omdt.methods.viper import viper
 from omdt.solution import Claim, Limits, Solution, TracePoint, Watch
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
+from omdt.unavailable import FALLBACK, FORBID, replacements, violation, with_exceptions
 
 METHODS: dict[str, Callable[..., Claim]] = {
     "search": search,
@@ -41,6 +42,7 @@ def solve(
     threads: int = 1,
     memory_limit: int = 2048,
     node_limit: int | None = None,
+    unavailable: str = FALLBACK,
     progress: Callable[[TracePoint], None] | None = None,
     **options: Any,
 ) -> Solution:
@@ -59,13 +61,15 @@ def solve(
         memory_limit: MiB for what the search remembers; it forgets what is least useful.
         node_limit: how many partial trees the search looks at before it returns the best tree so far. The solution is
             then the same in every run, to the last byte of its file; times are left out of it.
+        unavailable: "fallback" lets a leaf name an action that is not available in some of its states, where another
+            is then played (see `MDP`); "forbid" does not, in any state that can be reached.
         progress: called with (seconds, value, bound) as these improve.
         options: settings of the method; `executor` and `certificate` of search, `backend` and `form` of milp, `ties`
             of copy, `iterations` of viper.
 
     Raises:
         InputError: if the limits or the method do not fit.
-        FalseClaimError: if the method's bound is below the value of its own tree.
+        FalseClaimError: if the method's bound is below the value of its own tree, or its tree is not an allowed one.
     """
     if method not in METHODS:
         raise InputError(f"there is no method {method!r}; there are {', '.join(METHODS)}")
@@ -74,12 +78,18 @@ def solve(
             raise InputError(f"the method {method} has no setting {option!r}")
     if node_limit is not None and method != "search":
         raise InputError(f"node_limit is for the method search; limit the time of {method} instead")
-    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit, node_limit)
+    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit, node_limit, unavailable)
+    if unavailable == FORBID and options.get("certificate") is not None:
+        raise InputError("a certificate is about all trees, so there is none with unavailable='forbid'; leave one out")
     max_depth, max_leaf_nodes, seed = limits.max_depth, limits.max_leaf_nodes, limits.seed
     splits = Splits.of(mdp) if splits is None else splits
     watch = Watch(time_limit, progress, limits.node_limit)
     claim = METHODS[method](mdp, splits, limits, watch, **options)
     tree = claim.tree.pruned(splits.observations)
+    policy = tree.actions(splits.observations)
+    if unavailable == FORBID:
+        _check_available(mdp, policy, method)
+    tree = with_exceptions(mdp, tree, splits.observations)
     value = planning.tree_return(mdp, tree, splits.observations)
     optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
     random = planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp)))
@@ -107,6 +117,8 @@ def solve(
         trace=tuple(watch.trace),
         node_limit=limits.node_limit,
         rounding=rounding,
+        unavailable=unavailable,
+        replaced=replacements(mdp, policy),
     )
 
 
@@ -117,6 +129,19 @@ def _check_size(tree: TreePolicy, limits: Limits) -> None:
         raise FalseClaimError(
             f"the method's tree has {tree.n_leaves} leaves, but at most {limits.max_leaf_nodes} were asked for"
         )
+
+
+def _check_available(mdp: MDP, policy: Ints, method: str) -> None:
+    """Raise if a tree names an action in a state that can be reached and does not offer it."""
+    found = violation(mdp, policy)
+    if found is None:
+        return
+    if method == "search":
+        raise FalseClaimError(f"the tree names an unavailable action, which was forbidden: {found}")
+    raise InputError(
+        f"the tree of {method} names an unavailable action: {found}; "
+        "use --method search, which looks for a tree that does not, or --unavailable fallback"
+    )
 
 
 def _checked_bound(
