@@ -3,11 +3,13 @@
 import warnings
 from dataclasses import replace
 
+import choice_models
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from omdt import MDP, InputWarning, planning, read, write
+from omdt import MDP, InputWarning, TreePolicy, planning, read, solve, write
 from omdt.names import prism_identifiers
 from strategies import good_arrays, mdp_from, refusal, restricted_mdps
 
@@ -113,6 +115,39 @@ def test_prism_files_have_the_available_choices_and_no_others(tmp_path_factory, 
     np.testing.assert_array_equal(P[mdp.available[:, used]], Q[mdp.available[:, used]])
     r, q = mdp.rewards[:, used][mdp.available[:, used]], found.rewards[:, columns][mdp.available[:, used]]
     np.testing.assert_allclose(r, q, rtol=1e-12)
+
+
+WRITTEN = {"drn": choice_models.write_drn, "tra": choice_models.write_prism, "csv": choice_models.write_csv}
+
+
+@pytest.mark.parametrize("ending", [*WRITTEN, "npz"])
+@given(model=choice_models.choice_models(), depth=st.integers(0, 1), named=st.booleans())
+@settings(max_examples=15)
+def test_a_tree_solved_from_a_file_plays_what_the_file_offers(tmp_path_factory, ending, model, depth, named):
+    path = tmp_path_factory.mktemp("played") / f"model.{ending}"
+    if ending == "npz":
+        choice_models.write_drn(model, path.with_suffix(".drn"))
+        write(choice_models.read_quietly(path.with_suffix(".drn"), discount=0.9), path)
+    else:
+        WRITTEN[ending](model, path)
+    mdp = choice_models.read_quietly(path, discount=0.9, fallback=model.names[-1] if named else None)
+    solution = solve(mdp, max_depth=depth)
+    assert returned(model, solution.tree) == pytest.approx(solution.value, abs=1e-9)
+
+
+def returned(model: choice_models.ChoiceModel, tree: TreePolicy) -> float:
+    """What a tree returns that is played by the names of its actions in the states that it comes to."""
+    seen = model.p0() > 0
+    todo = np.flatnonzero(seen).tolist()
+    P, r = np.zeros((len(seen), len(seen))), np.zeros(len(seen))
+    while todo:
+        s = todo.pop()
+        name = tree.action_names[int(tree.predict(model.X[s])[0])]
+        P[s], r[s] = model.choices[s][name]
+        fresh = np.flatnonzero((P[s] > 0) & ~seen)
+        seen[fresh] = True
+        todo += fresh.tolist()
+    return float(model.p0() @ np.linalg.solve(np.eye(len(seen)) - 0.9 * P, r))
 
 
 @pytest.mark.needs("stormpy")
