@@ -88,6 +88,7 @@ def bad_archives() -> dict[str, Bad]:
     }
     for key in arrays:
         found[f"without {key}"] = archive({name: it for name, it in good_members().items() if name != f"{key}.npy"})
+    for key in (*arrays, "available", "fallback"):
         for kind, array in types.items():
             if not (key.endswith("names") and kind == "text"):
                 found[f"{key} of {kind}"] = archive(good_members() | {f"{key}.npy": npy(array)})
@@ -227,8 +228,10 @@ def bad_solutions() -> dict[str, Bad]:
     good = omdt.solve(omdt.make("frozenlake_4x4"), method="copy").to_dict()
     texts: dict[str, str] = {}
     derived = {"gap", "proven", "normalized_return", "node_limit", "rounding"}
+    optional = {"unavailable", "replaced", "fallback", "exceptions", "look_alike_states", "exceptions_left_out"}
     for key in (key for key in good if key not in derived):
-        texts[f"without {key}"] = json.dumps({name: value for name, value in good.items() if name != key})
+        if key not in optional:
+            texts[f"without {key}"] = json.dumps({name: value for name, value in good.items() if name != key})
         for value in JSON_VALUES:
             if not _fits(good[key], value, key):
                 texts[f"{key} is {value!s:.9}"] = json.dumps(good | {key: value})
@@ -270,9 +273,9 @@ def _fits(good: Any, value: Any, key: str) -> bool:
     if isinstance(value, str):
         return key in ("problem", "method")
     if isinstance(value, list):
-        return key in ("trace", "integer_features")
+        return key in ("trace", "integer_features", "replaced", "exceptions")
     if isinstance(value, int):
-        return key in ("seed", "max_depth", "max_leaf_nodes")
+        return key in ("seed", "max_depth", "max_leaf_nodes", "look_alike_states", "exceptions_left_out")
     return isinstance(good, float)
 
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import omdt
-from omdt import MDP, InputError, InputWarning, Solution, TreePolicy, planning, solve, unavailable
+from omdt import MDP, InputError, InputWarning, Solution, TreePolicy, check, planning, solve, unavailable
 from omdt.errors import FalseClaimError
 from omdt.exceptions import Exceptions
 from omdt.solution import Claim, Limits, Stop
@@ -291,6 +292,33 @@ def test_check_and_report_use_the_fallback_of_the_solution(run, tmp_path):
     stand_alone = [sys.executable, "-m", "omdt.check", str(output), str(npz)]
     done = subprocess.run(stand_alone, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@given(restricted(), st.data())
+def test_the_stand_alone_checker_fills_in_by_itself(tmp_path_factory, problem, data):
+    mdp = problem.mdp
+    path = tmp_path_factory.mktemp("check") / "model.npz"
+    P = sparse.csr_array(np.nan_to_num(problem.P).reshape(-1, mdp.n_states))
+    arrays = {"data": P.data, "indices": P.indices, "indptr": P.indptr, "rewards": problem.r, "initial": mdp.initial}
+    names = {"feature_names": np.array(mdp.feature_names), "action_names": np.array(mdp.action_names)}
+    rest = {"features": mdp.features, "discount": np.array(mdp.discount), "available": mdp.available}
+    if mdp.fallback is not None:
+        rest["fallback"] = np.array(mdp.fallback)
+    np.savez(path, **arrays, **names, **rest)
+    another = data.draw(st.sampled_from([None, *mdp.action_names]))
+    model, expected = check.read_model(path, another), mdp if another is None else replace(mdp, fallback=another)
+    found = sparse.csr_array((model.data, model.indices, model.indptr), shape=mdp.transitions.shape)
+    np.testing.assert_allclose(found.toarray(), expected.transitions.toarray(), rtol=1e-14)
+    np.testing.assert_array_equal(model.rewards, expected.rewards)
+
+
+@pytest.mark.parametrize("mask", [np.ones((2, 2)), np.zeros((5, 3), dtype=bool), np.array("x")])
+def test_the_stand_alone_checker_refuses_a_mask_that_does_not_fit(tmp_path, mask):
+    omdt.write(truck(), tmp_path / "truck.npz")
+    with np.load(tmp_path / "truck.npz") as archive:
+        np.savez(tmp_path / "bad.npz", **{**archive, "available": mask})
+    with pytest.raises(check.UnreadableError, match="available does not fit the model"):
+        check.read_model(tmp_path / "bad.npz")
 
 
 @pytest.mark.needs("jinja2")

@@ -368,7 +368,7 @@ class Solution:
             node_limit=_entry(data, "node_limit", int, type(None)) if "node_limit" in data else None,
             rounding=_number(data, "rounding") if "rounding" in data else 0.0,
             unavailable=unavailable,
-            replaced=tuple(_replaced(entry) for entry in data.get("replaced", ())),
+            replaced=tuple(map(_replaced, _entry(data, "replaced", list) if "replaced" in data else ())),
         )
 
 
