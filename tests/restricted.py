@@ -43,13 +43,20 @@ class Restricted:
 
 
 @st.composite
-def restricted(draw: st.DrawFn, *, max_states: int = 7, max_actions: int = 4, observations=("distinct",)) -> Restricted:
+def restricted(
+    draw: st.DrawFn,
+    *,
+    max_states: int = 7,
+    max_actions: int = 4,
+    observations: tuple[str, ...] = ("distinct",),
+    rewards: tuple[str, ...] = ("few values", "normal", "negative"),
+) -> Restricted:
     """A random problem in which states lack actions."""
     model = draw(
         models(
             max_states=max_states,
             max_actions=max_actions,
-            rewards=("few values", "normal", "negative"),
+            rewards=rewards,
             observations=observations,
             discounts=st.sampled_from([0.5, 0.9, 0.99]),
         )

@@ -231,6 +231,47 @@ def test_a_robot_without_power_does_in_storm_what_was_printed(tmp_path, depth, f
         assert planning.expected_return(chain, values).value == pytest.approx(solution.value, rel=1e-12)
 
 
+def in_prism(problem: Restricted) -> str:
+    """A random problem in the PRISM language; it begins in the likeliest of its first states."""
+    mdp, lines = problem.mdp, ["mdp", "module world"]
+    names = [f"f{j}" for j in range(mdp.n_features)]
+    whole = mdp.features.astype(int)
+    ranges = [(int(column.min()), int(column.max())) for column in whole.T]
+    start = whole[int(np.argmax(mdp.initial))]
+    lines += [
+        f"  {name} : [{low}..{max(high, low + 1)}] init {x};"
+        for name, (low, high), x in zip(names, ranges, start, strict=True)
+    ]
+    rewards = []
+    for s, a in np.argwhere(mdp.available):
+        here = " & ".join(f"{name}={x}" for name, x in zip(names, whole[s], strict=True))
+        moves = [
+            f"{float(problem.P[s, a, t])!r} : "
+            + " & ".join(f"({name}'={x})" for name, x in zip(names, whole[t], strict=True))
+            for t in np.flatnonzero(problem.P[s, a])
+        ]
+        lines.append(f"  [{mdp.action_names[a]}] {here} -> {' + '.join(moves)};")
+        rewards.append(f"  [{mdp.action_names[a]}] {here} : {float(problem.r[s, a])!r};")
+    return "\n".join([*lines, "endmodule", "rewards", *rewards, "endrewards", ""])
+
+
+@pytest.mark.needs("stormpy")
+@given(restricted(max_states=5, max_actions=3, rewards=("few values",)), st.integers(0, 2))
+@settings(max_examples=8)
+def test_random_models_do_in_storm_what_was_printed(tmp_path_factory, problem, depth):
+    folder = tmp_path_factory.mktemp("random")
+    path = folder / "model.prism"
+    path.write_text(in_prism(problem), encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        mdp = omdt.read(path, discount=problem.mdp.discount)
+    solution = solve(mdp, max_depth=depth)
+    composed = in_prism(problem) + export_tree(solution.tree, "prism")
+    value, choices = in_storm(composed, folder / "composed.prism", mdp.discount)
+    assert value == pytest.approx(solution.value, rel=1e-5, abs=1e-5)
+    assert set(choices) == {1}
+
+
 @pytest.mark.needs("stormpy")
 def test_the_tree_that_always_drives_charges_where_it_must(tmp_path):
     solution = solve(read_battery(BATTERY, tmp_path), max_depth=0)
