@@ -216,14 +216,17 @@ def _without_state(mdp: MDP, kept: np.ndarray) -> MDP:
     P[stays] = np.broadcast_to(np.eye(len(P))[:, None, :], P.shape)[stays]
     initial = initial[kept] if initial[kept].any() else np.ones(len(P))
     parts = P / P.sum(axis=2, keepdims=True), r[kept], initial / initial.sum(), mdp.features[kept]
-    return MDP.from_dense(*parts, discount=discount)
+    return MDP.from_dense(*parts, discount=discount, available=mdp.available[kept], fallback=mdp.fallback)
 
 
 def _changed(mdp: MDP, *, actions: np.ndarray | None = None, **parts: np.ndarray) -> MDP:
     P, r, initial, discount = dense(mdp)
     kept = np.ones(mdp.n_actions, dtype=np.bool_) if actions is None else actions
     arrays = {"transitions": P[:, kept], "rewards": r[:, kept], "initial": initial, "features": mdp.features, **parts}
-    return MDP.from_dense(**arrays, discount=discount)
+    available = mdp.available[:, kept]
+    if available.any(axis=1).all():
+        arrays["available"] = available
+    return MDP.from_dense(**arrays, discount=discount, fallback=mdp.fallback if actions is None else None)
 
 
 def _plainer(mdp: MDP) -> Iterator[MDP]:

@@ -89,6 +89,7 @@ def bad_archives() -> dict[str, Bad]:
     }
     for key in arrays:
         found[f"without {key}"] = archive({name: it for name, it in good_members().items() if name != f"{key}.npy"})
+    for key in (*arrays, "available", "fallback"):
         for kind, array in types.items():
             if not (key.endswith("names") and kind == "text"):
                 found[f"{key} of {kind}"] = archive(good_members() | {f"{key}.npy": npy(array)})
@@ -252,7 +253,10 @@ def bad_tables() -> dict[str, Bad]:
     return found
 
 
-OPTIONAL = ("source", "fingerprint")
+OPTIONAL = (
+    *("source", "fingerprint", "unavailable", "replaced", "fallback", "exceptions"),
+    *("look_alike_states", "exceptions_left_out"),
+)
 """Entries that old solutions do not have."""
 
 BAD_QUESTIONS: tuple[Any, ...] = (
@@ -324,9 +328,9 @@ def _fits(good: Any, value: Any, key: str) -> bool:
     if isinstance(value, str):
         return key in ("problem", "method", "fingerprint")
     if isinstance(value, list):
-        return key in ("trace", "integer_features")
+        return key in ("trace", "integer_features", "replaced", "exceptions")
     if isinstance(value, int):
-        return key in ("seed", "max_depth", "max_leaf_nodes")
+        return key in ("seed", "max_depth", "max_leaf_nodes", "look_alike_states", "exceptions_left_out")
     return isinstance(good, float)
 
 

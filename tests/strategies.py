@@ -1,7 +1,7 @@
 """Random small MDPs and trees for the property tests, and the catalogue of models that must be refused."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -149,6 +149,21 @@ def models(
 def mdps(**shape: Any) -> st.SearchStrategy[MDP]:
     """A random MDP; arguments as in `models`."""
     return models(**shape).map(lambda model: model.mdp())
+
+
+def availability(rng: np.random.Generator, S: int, A: int, share: float = 0.6) -> np.ndarray:
+    """[S, A] a mask that leaves at least one action in every state."""
+    available = rng.random((S, A)) < share
+    available[np.arange(S), rng.integers(A, size=S)] = True
+    return available
+
+
+@st.composite
+def restricted_mdps(draw: st.DrawFn, **shape: Any) -> MDP:
+    """A random MDP in whose states some actions are not available, with or without a fallback; shape as in `models`."""
+    mdp = draw(mdps(**shape))
+    available = availability(np.random.default_rng(draw(st.integers(0, 2**32 - 1))), *mdp.rewards.shape)
+    return replace(mdp, available=available, fallback=draw(st.sampled_from([None, *mdp.action_names])))
 
 
 def random_tree(rng: np.random.Generator, F: int, A: int, max_depth: int, *, equalities: bool = True) -> TreePolicy:

@@ -17,7 +17,7 @@ from brute_force import returns, tree_policies
 from omdt.mdp import MDP
 from omdt.solution import Solution
 from omdt.splits import Splits
-from strategies import DYNAMICS, OBSERVATIONS, distribution, feature_array, reward_array, transition_array
+from strategies import DYNAMICS, OBSERVATIONS, availability, distribution, feature_array, reward_array, transition_array
 
 FORMAT = "omdt-task-1"
 LABELS = ("p", "q")
@@ -93,8 +93,8 @@ def shaped_mdp(rng: np.random.Generator) -> MDP:
         A -= 1
     P = transition_array(rng, S, A, str(rng.choice([*DYNAMICS, "ergodic"])))
     rewards = _rewards(rng, S, A)
-    if rng.random() < 0.2:
-        _add_unavailable_actions(rng, P, rewards)
+    available = availability(rng, S, A) if rng.random() < 0.2 else np.ones((S, A), dtype=np.bool_)
+    fallback = f"action_{rng.integers(A)}" if rng.random() < 0.5 else None
     if rng.random() < 0.2 and A > 1:
         P[:, -1], rewards[:, -1] = P[:, 0], rewards[:, 0]
     if rng.random() < 0.2 and S > 1:
@@ -103,7 +103,8 @@ def shaped_mdp(rng: np.random.Generator) -> MDP:
     if rng.random() < 0.2:
         X[:, rng.integers(F)] = 7.0
     discount = float(rng.choice(DISCOUNTS)) if rng.random() < 0.7 else float(rng.uniform(0.01, 0.9999))
-    return MDP.from_dense(P, rewards, distribution(rng, S), X, discount=discount)
+    limits = {"available": available, "fallback": fallback}
+    return MDP.from_dense(P, rewards, distribution(rng, S), X, discount=discount, **limits)
 
 
 def _rewards(rng: np.random.Generator, S: int, A: int) -> np.ndarray:
@@ -111,15 +112,6 @@ def _rewards(rng: np.random.Generator, S: int, A: int) -> np.ndarray:
     if kind == "mixed":
         return rng.normal(size=(S, A)) * 10.0 ** rng.integers(-9, 10, size=(S, A))
     return reward_array(rng, (S, A), kind)
-
-
-def _add_unavailable_actions(rng: np.random.Generator, P: np.ndarray, rewards: np.ndarray) -> None:
-    """Let some actions of some states stand for a fair draw among the others, as the readers of files do."""
-    S, A = rewards.shape
-    for s in range(S):
-        offered = rng.random(A) < 0.6
-        if offered.any():
-            P[s, ~offered], rewards[s, ~offered] = P[s, offered].mean(axis=0), rewards[s, offered].mean()
 
 
 def rare_paths(rng: np.random.Generator) -> dict[str, float]:
@@ -224,6 +216,8 @@ class Task:
             "initial": initial.tolist(),
             "features": self.mdp.features.tolist(),
             "discount": discount,
+            "available": self.mdp.available.tolist(),
+            "fallback": self.mdp.fallback,
             "categorical": list(self.categorical),
             "predicates": self.predicates.tolist(),
             "max_depth": self.max_depth,
@@ -239,7 +233,8 @@ class Task:
         data = json.loads(path.read_text(encoding="utf-8"))
         assert data["format"] == FORMAT, path
         features = np.array(data["features"], dtype=float)
-        mdp = MDP.from_dense(data["transitions"], data["rewards"], data["initial"], features, discount=data["discount"])
+        rest = {name: data[name] for name in ("discount", "available", "fallback") if name in data}
+        mdp = MDP.from_dense(data["transitions"], data["rewards"], data["initial"], features, **rest)
         predicates = np.array(data["predicates"], dtype=np.bool_).reshape(len(features), -1)
         limits = data["max_depth"], data["max_leaves"], data["gap"]
         return cls(mdp, tuple(data["categorical"]), predicates, *limits, data["settings"])

@@ -11,7 +11,7 @@ ROOT = Path(omdt.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 BASIC = {"counting", "errors", "files", "names"}
-FIRST_THREE = {"mdp", "splits", "tree"}
+FIRST_THREE = {"mdp", "splits", "tree", "exceptions"}
 CERTIFYING = {"check", "certificate", "questions"}
 MAY_IMPORT: dict[str, set[str]] = {
     "counting": set(),
@@ -27,14 +27,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "mdp": BASIC | {"source"},
     "fingerprint": {"mdp"},
     "splits": BASIC | {"mdp"},
-    "tree": BASIC | {"mdp", "splits"},
+    "exceptions": BASIC | {"mdp"},
+    "tree": BASIC | {"mdp", "splits", "exceptions"},
     "planning": BASIC | FIRST_THREE | {"watch"},
-    "solution": BASIC | FIRST_THREE | {"planning", "check", "questions", "source", "watch"},
+    "unavailable": BASIC | FIRST_THREE | {"planning"},
+    "solution": BASIC | FIRST_THREE | {"planning", "check", "questions", "source", "unavailable", "watch"},
     "simulation": BASIC | FIRST_THREE | {"planning", "watch"},
     "certificate": {"check", "mdp"},
     "questions": BASIC | FIRST_THREE | {"check"},
-    "methods": BASIC | FIRST_THREE | {"planning", "solution", "simulation", "methods", "watch"} | CERTIFYING,
-    "solving": BASIC | FIRST_THREE | {"planning", "solution", "methods", "questions", "fingerprint", "watch"},
+    "methods": BASIC
+    | FIRST_THREE
+    | {"planning", "solution", "simulation", "methods", "unavailable", "watch"}
+    | CERTIFYING,
+    "solving": BASIC
+    | FIRST_THREE
+    | {"planning", "solution", "methods", "questions", "fingerprint", "unavailable", "watch"},
     "imitating": BASIC | FIRST_THREE | {"solution", "methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | {"planning", "solution", "solving", "watch"},

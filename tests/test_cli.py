@@ -556,7 +556,8 @@ def test_what_is_assumed_about_a_file_is_said_on_standard_error(run):
     assert "0.99 is assumed" in err
     assert "some but not all" in err
     _, _, err = run("info", MODELS / "machine.csv", "--discount", 0.9)
-    assert err == ""
+    assert "0.99" not in err
+    assert "the first available one of run, repair is played" in err
 
 
 @pytest.mark.parametrize(
@@ -567,6 +568,7 @@ def test_what_is_assumed_about_a_file_is_said_on_standard_error(run):
         ("robot.drn", ["rewards=steps"], "no parameter 'rewards'; it takes reward, cost"),
         ("robot.drn", ["reward=steps", "reward=energy"], "set twice"),
         ("robot.drn", ["discount=0.5"], "--discount"),
+        ("robot.drn", ["fallback=east"], "--fallback"),
         ("robot.drn", ["reward"], "NAME=VALUE"),
         ("machine.csv", ["reward=steps"], "no parameter 'reward'; it takes none"),
         ("missing.tra", [], "no such file"),

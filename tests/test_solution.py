@@ -37,6 +37,7 @@ EXTENSIONS = {
     *("node_limit", "rounding", "scale", "value_error", "requested_gap"),
     *("feature_names", "integer_features", "action_names"),
     *("source", "fingerprint"),
+    *("unavailable", "fallback", "replaced", "exceptions", "look_alike_states", "exceptions_left_out"),
 }
 
 

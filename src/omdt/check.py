@@ -1214,8 +1214,13 @@ def policy_digest(policy: Any) -> str:
     return hashlib.sha256(policy.astype("<i4").tobytes()).hexdigest()
 
 
-def read_model(path: Path) -> Model:
-    """The model of an npz file, as `omdt.write` writes it."""
+def read_model(path: Path, fallback: str | None = None) -> Model:
+    """The model of an npz file, as `omdt.write` writes it.
+
+    Args:
+        path: the file.
+        fallback: replaces the one in the file: the action that is played where an unavailable one is named.
+    """
     names = ("data", "indices", "indptr", "rewards", "initial", "features", "discount", "feature_names", "action_names")
     try:
         with zipfile.ZipFile(path) as archive:
@@ -1223,8 +1228,15 @@ def read_model(path: Path) -> Model:
                 raise UnreadableError(f"{path} would take more than {MAX_MODEL:,} bytes")
         with np.load(path, allow_pickle=False) as arrays_of:
             arrays = {name: np.asarray(arrays_of[name]) for name in names}
+            optional = {name: np.asarray(arrays_of[name]) for name in ("available", "fallback") if name in arrays_of}
     except (OSError, KeyError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         raise UnreadableError(f"{path} is not a readable model: {error}") from None
+    if "available" in optional:
+        named = str(optional.get("fallback", "")) if fallback is None else fallback
+        try:
+            arrays |= _filled_in(arrays, optional["available"], named)
+        except (ValueError, IndexError) as error:
+            raise UnreadableError(f"{path}: available does not fit the model: {error}") from None
     for name in names[:-2]:
         if arrays[name].dtype.kind not in "iuf" or not np.isfinite(arrays[name]).all():
             raise UnreadableError(f"{path}: {name} must be finite numbers")
@@ -1255,6 +1267,33 @@ def _counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def _filled_in(arrays: dict[str, Any], available: Any, fallback: str) -> dict[str, Any]:
+    """Transitions and rewards in which an unavailable action does what is played instead.
+
+    That is the fallback where it is available, otherwise the first available action.
+    """
+    S, A = arrays["rewards"].shape
+    mask = available.reshape(S, A) != 0
+    if not mask.any(axis=1).all():
+        raise ValueError("a state has no available action")
+    names = [str(name) for name in arrays["action_names"]]
+    played = np.broadcast_to(mask.argmax(axis=1)[:, None], (S, A))
+    if fallback in names:
+        b = names.index(fallback)
+        played = np.where(mask[:, [b]], b, played)
+    played = np.where(mask, np.arange(A), played)
+    rows = (np.arange(S)[:, None] * A + played).ravel()
+    starts, lengths = arrays["indptr"][:-1].astype(np.int64)[rows], np.diff(arrays["indptr"]).astype(np.int64)[rows]
+    ends = np.cumsum(lengths)
+    entries = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
+    return {
+        "data": arrays["data"][entries],
+        "indices": arrays["indices"][entries],
+        "indptr": np.concatenate([[0], ends]),
+        "rewards": np.take_along_axis(arrays["rewards"], played, axis=1),
+    }
+
+
 def words(verdict: Verdict) -> str:
     """What was verified, in words."""
     if verdict.bound is None:
@@ -1277,7 +1316,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         solution = json.loads(options.solution.read_text(encoding="utf-8"))
-        print(words(check(read_model(options.model), solution, options.certificate, exact=options.exact)))
+        fallback = solution.get("fallback") if isinstance(solution, dict) else None
+        print(words(check(read_model(options.model, fallback), solution, options.certificate, exact=options.exact)))
     except RejectedError as error:
         print(f"NOT VERIFIED: {error}")
         return 1

@@ -75,6 +75,14 @@ Settings = Annotated[
 Discount = Annotated[
     float | None, typer.Option(metavar="GAMMA", help="Overrides the problem's own discount.", show_default=False)
 ]
+Fallback = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ACTION",
+        help="What is played instead of an unavailable action; by default the first available one.",
+        show_default=False,
+    ),
+]
 Depth = Annotated[int | None, typer.Option(metavar="D", help="At most D questions on any path.", show_default=False)]
 Leaves = Annotated[int | None, typer.Option(metavar="N", help="At most N leaves.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
@@ -188,6 +196,14 @@ def solve(
             metavar="N", help="Stop after N partial trees; every run then gives the same file.", show_default=False
         ),
     ] = None,
+    unavailable: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Where a leaf's action is not available: fallback plays another one, forbid allows no such leaf.",
+        ),
+    ] = "fallback",
+    fallback: Fallback = None,
     settings: Settings = None,
     discount: Discount = None,
     as_json: AsJson = False,
@@ -211,7 +227,9 @@ def solve(
         check_writable(output)
     if certificate is not None and method != "search":
         raise InputError(f"the method {method} has no evidence for its bound; leave out --certificate, or use search")
-    mdp = _load(problem, settings, discount)
+    if certificate is not None and unavailable == "forbid":
+        raise InputError("a certificate is about all trees; leave out --certificate, or use --unavailable fallback")
+    mdp = _load(problem, settings, discount, fallback)
     chosen = {"backend": backend, "ties": ties, "certificate": certificate}
     options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     if threads is None:
@@ -229,6 +247,7 @@ def solve(
             threads=threads,
             memory_limit=memory_limit,
             node_limit=node_limit,
+            unavailable=unavailable,
             progress=lambda point: status.update(_progress_line(*point)),
             **options,
         )
@@ -254,6 +273,7 @@ def compare(
     processes: Annotated[
         int | None, typer.Option(metavar="N", help="Runs at the same time; one a core by default.", show_default=False)
     ] = None,
+    fallback: Fallback = None,
     settings: Settings = None,
     discount: Discount = None,
     as_json: AsJson = False,
@@ -273,7 +293,7 @@ def compare(
         raise InputError("--json and --csv exclude each other")
     if output is not None:
         check_writable(output)
-    mdp = _load(problem, settings, discount)
+    mdp = _load(problem, settings, discount, fallback)
     with _naming_options(), _console(stderr=True).status(f"comparing on {escape(problem)}") as status:
         comparison = run(
             mdp,
@@ -338,11 +358,12 @@ def export(
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write into a file.", show_default=False)] = None,
 ) -> None:
     """The tree of a solution as code, picture or model for other programs."""
-    from omdt.export import export_tree
+    from omdt.export import LEAVES_ONLY, export_tree
     from omdt.files import write_whole
     from omdt.solution import load
 
-    exported = export_tree(load(solution).tree, to)
+    tree = load(solution).tree
+    exported = export_tree(tree, to)
     if output is None and isinstance(exported, bytes) and sys.stdout.isatty():
         raise InputError(f"{to} is not for a terminal; name a file with --output")
     # Programs expect UTF-8 in what they read, whatever the encoding of this terminal.
@@ -352,6 +373,8 @@ def export(
         sys.stdout.flush()
     else:
         write_whole(output, lambda stream: stream.write(content))
+    if to in LEAVES_ONLY and tree.exceptions.matter:
+        _tell(f"{to} has what the leaves say; where that is not available another action is played, see --to json")
 
 
 @app.command(rich_help_panel=TREES)
@@ -390,7 +413,7 @@ def report(
     again = partial(_command, "report", solution)
     name, its_settings = (problem, []) if problem is not None else _recorded(solved.problem, solved.source, again)
     chosen = settings or its_settings
-    mdp = _load(name, chosen, solved.discount if discount is None else discount)
+    mdp = _load(name, chosen, solved.discount if discount is None else discount, solved.fallback)
     if mdp.discount == solved.discount:
         mdp = _recognised(mdp, solved.fingerprint, name, None if problem or settings else again(name, chosen))
     commands = [
@@ -432,9 +455,9 @@ def check(
     if problem is None:
         name, its_settings = _recorded(data["problem"], source_of(data, solution), again)
         chosen = settings or its_settings
-        mdp = _load(name, chosen, discount)
+        mdp = _load(name, chosen, discount, data.get("fallback"))
     else:
-        name, chosen, mdp = problem, settings or [], _load(problem, settings, None)
+        name, chosen, mdp = problem, settings or [], _load(problem, settings, None, data.get("fallback"))
         if mdp.discount != discount:
             typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
             mdp = replace(mdp, discount=discount)
@@ -454,7 +477,7 @@ def _progress_line(seconds: float, value: float, bound: float) -> str:
     return f"value {value:.6g}   bound {bound:.6g}   at most {max(0.0, bound - value):.3g} more   {seconds:.0f} s"
 
 
-def _load(problem: str, settings: list[str] | None, discount: float | None) -> "MDP":
+def _load(problem: str, settings: list[str] | None, discount: float | None, fallback: str | None = None) -> "MDP":
     """The MDP that a PROBLEM argument names; what was assumed about it goes to standard error."""
     from dataclasses import replace
 
@@ -462,8 +485,9 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
 
     if problem in registered() or not _from_outside(problem):
         mdp = make(problem, **parse_parameters(problem, settings or []))
+        changes = {"discount": discount, "fallback": fallback}
         with _naming_options():
-            return mdp if discount is None else replace(mdp, discount=discount)
+            return replace(mdp, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
 
     from omdt.errors import InputWarning
     from omdt.formats import parse_parameters as parse_outside
@@ -471,7 +495,7 @@ def _load(problem: str, settings: list[str] | None, discount: float | None) -> "
 
     with _naming_options(), warnings.catch_warnings(record=True) as assumed:
         warnings.simplefilter("always", InputWarning)
-        mdp = read(problem, discount=discount, **parse_outside(problem, settings or []))
+        mdp = read(problem, discount=discount, fallback=fallback, **parse_outside(problem, settings or []))
     for warning in assumed:
         if issubclass(warning.category, InputWarning):
             _tell(str(warning.message))

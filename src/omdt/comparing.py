@@ -36,7 +36,7 @@ Runs = Generator[tuple["Job", Solution]]
 """Finished runs, as they finish."""
 
 MEANING = {
-    "random": "every action equally likely",
+    "random": "every available action equally likely",
     "viper": "imitates the optimal policy",
     "iddt": "soft tree by gradient ascent, made hard",
     "copy": "copies the optimal policy, size unlimited",

@@ -31,6 +31,8 @@ def fingerprint(mdp: MDP) -> str:
         "feature_names": json.dumps(mdp.feature_names).encode(),
         "action_names": json.dumps(mdp.action_names).encode(),
     }
+    if not mdp.all_available:
+        fields["available"] = np.packbits(mdp.available).tobytes()
     digest = hashlib.sha256()
     for name, content in fields.items():
         digest.update(f"{name} {len(content)}\n".encode())

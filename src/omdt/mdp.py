@@ -5,6 +5,10 @@ expected rewards r(s, a) = Σ_s' P(s, a, s') R(s, a, s'), start distribution p0(
 X(s) ∈ ℝ^F on which a tree decides. The discounted return of a policy is E[Σ_t γ^t r(s_t, a_t)].
 
 All probabilities lie in one sparse matrix of shape [S·A, S] whose row s·A + a is P(s, a, ·).
+
+Not every action need be available in every state. Where one is not, naming it means to play another: the fallback if
+the MDP has one that is available there, otherwise the first available action. Row and reward of the missing action are
+those of the action that is played, so planning, search and proofs need no rule of their own.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -45,6 +49,10 @@ class MDP:
         name: what the problem is called in outputs.
         origin: [S] index of each state in the MDP this one was cut out of (see `reachable`).
         source: how `make` or `read` was told to find it, or None; solutions record it.
+        available: [S, A] whether each action can be played in each state; by default all can. Transitions and rewards
+            of the others may be given as anything, they are replaced by those of the action that is played instead.
+        fallback: name of the action that is played where an unavailable one is named, if it is available there itself;
+            otherwise, and by default, the first available action is.
     """
 
     transitions: sparse.csr_array
@@ -57,6 +65,8 @@ class MDP:
     name: str = "mdp"
     origin: Ints = ()  # type: ignore[assignment]
     source: Source | None = None
+    available: Bools = ()  # type: ignore[assignment]
+    fallback: str | None = None
 
     def __post_init__(self) -> None:
         rewards = _numbers(self.rewards, "rewards")
@@ -83,10 +93,16 @@ class MDP:
             return f"state {s}, action {a} ({action_names[a]!r})"
 
         transitions = _csr(self.transitions, (S * A, S))
-        _check_probabilities(transitions, lambda row: where(*divmod(row, A)))
+        available = _availability(self.available, S, A)
+        fallback = _fallback(self.fallback, action_names)
+        played = _played(available, None if fallback is None else action_names.index(fallback))
+        if not available.all():
+            transitions = transitions[(np.arange(S)[:, None] * A + played).ravel()]
+            rewards = np.take_along_axis(rewards, played, axis=1)
+        _check_probabilities(transitions, lambda row: where(row // A, int(played[divmod(row, A)])))
         transitions = _normalised(transitions)
         if (bad := _first(~np.isfinite(rewards))) is not None:
-            raise InputError(f"reward of {where(*bad)} is {rewards[bad]}; rewards must be finite")
+            raise InputError(f"reward of {where(bad[0], int(played[bad]))} is {rewards[bad]}; rewards must be finite")
 
         initial = _distribution(self.initial, S)
         discount = _discount(self.discount)
@@ -113,6 +129,8 @@ class MDP:
             "feature_names": feature_names,
             "action_names": action_names,
             "origin": origin,
+            "available": available,
+            "fallback": fallback,
         }.items():
             object.__setattr__(self, field, value)
 
@@ -143,7 +161,17 @@ class MDP:
         """Memory of all arrays in bytes."""
         matrix = self.transitions
         arrays = (matrix.data, matrix.indices, matrix.indptr, self.rewards, self.initial, self.features, self.origin)
-        return sum(array.nbytes for array in arrays)
+        return sum(array.nbytes for array in arrays) + (0 if self.all_available else self.available.nbytes)
+
+    @cached_property
+    def all_available(self) -> bool:
+        """Whether every action is available in every state."""
+        return bool(self.available.all())
+
+    @cached_property
+    def played(self) -> Ints:
+        """[S, A] the action that is really played when each action is named: itself where it is available."""
+        return _played(self.available, None if self.fallback is None else self.action_names.index(self.fallback))
 
     @cached_property
     def terminal(self) -> Bools:
@@ -162,22 +190,18 @@ class MDP:
         object.__setattr__(found, "source", source)
         return found
 
+    @cached_property
+    def reached(self) -> Bools:
+        """[S] whether some policy can come to each state."""
+        reached = graph_reached(self.initial > 0, self.transitions.indices, self.transitions.indptr[:: self.n_actions])
+        reached.flags.writeable = False
+        return reached
+
     def reachable(self) -> Self:
         """The same MDP without the states that no policy can reach; `origin` maps the rest back."""
-        A = self.n_actions
-        successors, starts = self.transitions.indices, self.transitions.indptr[::A]
-        seen = self.initial > 0
-        frontier = np.flatnonzero(seen)
-        while len(frontier):
-            lengths = starts[frontier + 1] - starts[frontier]
-            ends = np.cumsum(lengths)
-            within = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
-            reached = successors[np.repeat(starts[frontier], lengths) + within]
-            frontier = np.unique(reached[~seen[reached]])
-            seen[frontier] = True
-        if seen.all():
+        if self.reached.all():
             return self
-        kept = np.flatnonzero(seen)
+        A, kept = self.n_actions, np.flatnonzero(self.reached)
         rows = (kept[:, None] * A + np.arange(A)).ravel()
         return type(self)(
             transitions=self.transitions[rows][:, kept],
@@ -190,6 +214,8 @@ class MDP:
             name=self.name,
             origin=self.origin[kept],
             source=self.source,
+            available=self.available[kept],
+            fallback=self.fallback,
         )
 
     @classmethod
@@ -386,6 +412,76 @@ class MDP:
         rest.setdefault("action_names", [str(action) for action in actions])
         matrix = sparse.csr_array(sparse.coo_array((p, (rows, columns)), shape=(S * A, S)))
         return cls(matrix, earned.reshape(S, A), p0, X, **rest)
+
+
+def graph_reached(first: Bools, successors: NDArray[Any], starts: NDArray[Any]) -> Bools:
+    """[S] whether each state of a graph can be reached.
+
+    Args:
+        first: [S] the states to start from.
+        successors: the successors of state 0, then those of state 1, and so on.
+        starts: [S + 1] where the successors of each state begin, and where the last ones end.
+    """
+    seen = first.copy()
+    frontier = np.flatnonzero(seen)
+    while len(frontier):
+        lengths = starts[frontier + 1] - starts[frontier]
+        ends = np.cumsum(lengths)
+        within = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
+        reached = successors[np.repeat(starts[frontier], lengths) + within]
+        frontier = np.unique(reached[~seen[reached]])
+        seen[frontier] = True
+    return seen
+
+
+def _availability(available: Any, S: int, A: int) -> Bools:
+    """[S, A] the checked mask, read-only; where everything is available one that takes no memory."""
+    everything: Bools = np.broadcast_to(np.True_, (S, A))
+    mask = np.asarray(available)
+    if mask.shape == (0,):
+        return everything
+    if mask.shape != (S, A):
+        raise InputError(f"available must have shape [S, A] = [{S}, {A}] but has shape {mask.shape}")
+    if mask.dtype != np.bool_ and not (mask.dtype.kind in "iuf" and np.isin(mask, (0, 1)).all()):
+        raise InputError("available must hold truth values, or 0 and 1")
+    if mask.all():
+        return everything
+    offered: Bools = np.asarray(mask.any(axis=1))
+    if (bad := _first(~offered)) is not None:
+        raise InputError(
+            f"state {bad[0]} has no available action; make one available that returns to it if it is final"
+        )
+    mask = np.array(mask, dtype=np.bool_, order="C")
+    mask.flags.writeable = False
+    return mask
+
+
+def _fallback(fallback: str | None, action_names: tuple[str, ...]) -> str | None:
+    if fallback is not None and fallback not in action_names:
+        raise InputError(f"the fallback {fallback!r} is not an action; the actions are {_some(action_names)}")
+    return fallback
+
+
+def _some(names: Sequence[str], most: int = 10) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def played_instead(available: Bools, fallback: int | None) -> Ints:
+    """[n] what is played, of the available actions [n, A], where an unavailable one is named."""
+    first: Ints = available.argmax(axis=1)
+    return first if fallback is None else np.where(available[:, fallback], fallback, first)
+
+
+def _played(available: Bools, fallback: int | None) -> Ints:
+    """[S, A] the action that is played when each action is named."""
+    S, A = available.shape
+    named: Ints = np.broadcast_to(np.arange(A), (S, A))
+    if available.all():
+        return named
+    played: Ints = np.where(available, named, played_instead(available, fallback)[:, None])
+    played.flags.writeable = False
+    return played
 
 
 def _numbers(values: Any, what: str) -> Floats:

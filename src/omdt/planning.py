@@ -155,8 +155,9 @@ def tie(q: Certified[Floats]) -> float:
 
 
 def random_policy(mdp: MDP) -> Floats:
-    """[S, A] every action with the same probability."""
-    return np.full(mdp.rewards.shape, 1 / mdp.n_actions)
+    """[S, A] every available action with the same probability."""
+    policy: Floats = mdp.available / mdp.available.sum(axis=1, keepdims=True)
+    return policy
 
 
 def policy_values(

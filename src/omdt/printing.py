@@ -40,6 +40,8 @@ def show(solution: "Solution", console: "Console") -> None:
     else:
         table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
     console.print(table)
+    for sentence in solution.replaced_words():
+        line(console, sentence)
     amount, unit = solution.effort
     effort = f"{amount:.2f} s" if unit == "seconds" else counted(int(amount), "node")
     console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from numbers import Integral
 from pathlib import Path
@@ -11,11 +11,13 @@ from typing import Any
 from omdt import questions as statements
 from omdt.check import Questions
 from omdt.errors import InputError
+from omdt.exceptions import Exceptions
 from omdt.files import write_whole
 from omdt.mdp import MDP, Floats
 from omdt.planning import ROUNDING
 from omdt.source import Source
 from omdt.tree import TreePolicy
+from omdt.unavailable import FALLBACK, RULES, Replaced, sentences
 from omdt.watch import TracePoint
 
 FORMAT = "omdt-solution-1"
@@ -59,6 +61,8 @@ class Limits:
         threads: how many cores to use.
         memory_limit: MiB for what the search remembers.
         node_limit: partial trees that the search looks at, or None; what comes of it is the same in every run.
+        unavailable: "fallback" if a leaf may name an action that is not available in some of its states, where another
+            is then played; "forbid" if it may not, in any state that can be reached.
     """
 
     max_depth: int | None = None
@@ -69,6 +73,7 @@ class Limits:
     threads: int = 1
     memory_limit: int = 2048
     node_limit: int | None = None
+    unavailable: str = FALLBACK
 
     def __post_init__(self) -> None:
         counts = (
@@ -90,6 +95,8 @@ class Limits:
             raise InputError(f"time_limit is {self.time_limit!r}; it must be a positive number of seconds")
         if not self.gap >= 0:
             raise InputError(f"gap is {self.gap!r}; it must be at least 0")
+        if self.unavailable not in RULES:
+            raise InputError(f"unavailable is {self.unavailable!r}; it must be {' or '.join(RULES)}")
 
     @property
     def limits_size(self) -> bool:
@@ -153,6 +160,8 @@ class Solution:
         questions: what the trees that the bound is about may ask; None for thresholds on every feature.
         source: how the problem can be found again, or None if that is not known.
         fingerprint: by which the MDP that was solved is recognised, or None in old files.
+        unavailable: what a leaf may do where its action is not available, as in `Limits`.
+        replaced: in how many visited states which action is played instead of which, the most frequent first.
     """
 
     problem: str
@@ -177,6 +186,17 @@ class Solution:
     questions: Questions | None = None
     source: Source | None = None
     fingerprint: str | None = None
+    unavailable: str = FALLBACK
+    replaced: tuple[Replaced, ...] = ()
+
+    @property
+    def fallback(self) -> str | None:
+        """The action that is played where an unavailable one is named, as in `MDP`."""
+        return self.tree.exceptions.fallback
+
+    def replaced_words(self) -> list[str]:
+        """What is played where the tree names an action that is not available, one sentence per pair of actions."""
+        return sentences(self.replaced, self.tree.exceptions)
 
     @property
     def gap(self) -> float:
@@ -269,6 +289,9 @@ class Solution:
             "rounding": self.rounding,
             "scale": self.scale,
             "value_error": self.value_error,
+            "unavailable": self.unavailable,
+            "replaced": [asdict(entry) for entry in self.replaced],
+            **self.tree.exceptions.to_dict(self.tree.action_names),
             "trace": [list(point) for point in self.trace],
             "feature_names": list(self.tree.feature_names),
             "integer_features": list(self.tree.integer),
@@ -300,6 +323,10 @@ class Solution:
             _names(data, "action_names"),
             [mark is True for mark in _entry(data, "integer_features", list)],
         )
+        tree = replace(tree, exceptions=Exceptions.from_dict(data, tree.action_names))
+        unavailable = data.get("unavailable", FALLBACK)
+        if unavailable not in RULES:
+            raise InputError(f"'unavailable' is {unavailable!r:.40}; it must be {' or '.join(RULES)}")
         stop = _entry(data, "stop", str)
         if stop not in list(Stop):
             raise InputError(f"'stop' is {stop!r}; it must be one of {', '.join(Stop)}")
@@ -326,6 +353,8 @@ class Solution:
             questions=None if data.get("questions") is None else statements.from_dict(data["questions"]),
             source=None if data.get("source") is None else Source.from_dict(data["source"], folder),
             fingerprint=None if data.get("fingerprint") is None else _entry(data, "fingerprint", str),
+            unavailable=unavailable,
+            replaced=tuple(map(_replaced, _entry(data, "replaced", list) if "replaced" in data else ())),
         )
 
 
@@ -371,6 +400,13 @@ def _names(data: dict[str, Any], key: str) -> list[str]:
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InputError(f"{key!r} must be distinct strings")
     return list(names)
+
+
+def _replaced(entry: Any) -> Replaced:
+    kinds = {"action": str, "played": str, "states": int}
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(key), kind) for key, kind in kinds.items()):
+        raise InputError(f"'replaced' holds {entry!r:.40}; it must hold action, played and states")
+    return Replaced(*(entry[key] for key in kinds))
 
 
 def _trace_point(point: Any) -> TracePoint:

@@ -7,7 +7,7 @@ from typing import Any
 from omdt import planning
 from omdt.errors import FalseClaimError, InputError
 from omdt.fingerprint import fingerprint
-from omdt.mdp import MDP
+from omdt.mdp import MDP, Ints
 from omdt.methods.copy import copy_optimal_policy
 from omdt.methods.iddt import iddt
 from omdt.methods.milp import solve_milp
@@ -17,6 +17,7 @@ from omdt.questions import questions_of
 from omdt.solution import Claim, Limits, Solution
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
+from omdt.unavailable import FALLBACK, FORBID, replacements, violation, with_exceptions
 from omdt.watch import TracePoint, Watch, one_thread
 
 METHODS: dict[str, Callable[..., Claim]] = {
@@ -50,6 +51,7 @@ def solve(
     threads: int = 1,
     memory_limit: int = 2048,
     node_limit: int | None = None,
+    unavailable: str = FALLBACK,
     progress: Callable[[TracePoint], None] | None = None,
     **options: Any,
 ) -> Solution:
@@ -68,13 +70,15 @@ def solve(
         memory_limit: MiB for what the search remembers; it forgets what is least useful.
         node_limit: how many partial trees the search looks at before it returns the best tree so far. The solution is
             then the same in every run, to the last byte of its file; times are left out of it.
+        unavailable: "fallback" lets a leaf name an action that is not available in some of its states, where another
+            is then played (see `MDP`); "forbid" does not, in any state that can be reached.
         progress: called with (seconds, value, bound) as these improve.
         options: settings of the method; `executor` and `certificate` of search, `backend` and `form` of milp, `ties`
             of copy, `iterations` of viper.
 
     Raises:
         InputError: if the limits or the method do not fit.
-        FalseClaimError: if the method's bound is below the value of its own tree.
+        FalseClaimError: if the method's bound is below the value of its own tree, or its tree is not an allowed one.
     """
     if method not in METHODS:
         raise InputError(f"there is no method {method!r}; there are {', '.join(METHODS)}")
@@ -83,7 +87,9 @@ def solve(
             raise InputError(f"the method {method} has no setting {option!r}")
     if node_limit is not None and method != "search":
         raise InputError(f"node_limit is for the method search; limit the time of {method} instead")
-    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit, node_limit)
+    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit, node_limit, unavailable)
+    if unavailable == FORBID and options.get("certificate") is not None:
+        raise InputError("a certificate is about all trees, so there is none with unavailable='forbid'; leave one out")
     max_depth, max_leaf_nodes, seed = limits.max_depth, limits.max_leaf_nodes, limits.seed
     questions = None if splits is None else questions_of(mdp, splits)
     if questions is not None and questions.groups is not None and method in LOOKING_AT_EVERYTHING:
@@ -98,9 +104,13 @@ def solve(
     claim = METHODS[method](mdp, splits, limits, watch, **options)
     with watch.catching_interrupts(), one_thread():
         tree = claim.tree.pruned(splits.observations)
+        policy = tree.actions(splits.observations)
         value = planning.tree_return(mdp, tree, splits.observations, watch.closing())
         values = planning.optimal_values(mdp, watch)
         scale = planning.scale(mdp, values, watch.closing())
+    if unavailable == FORBID:
+        _check_available(mdp, policy, method)
+    tree = with_exceptions(mdp, tree, splits.observations)
     optimal = planning.expected_return(mdp, values)
     _check_size(tree, limits)
     bound, rounding = _checked_bound(claim, value, optimal, scale)
@@ -131,6 +141,8 @@ def solve(
         questions=questions,
         source=mdp.source,
         fingerprint=fingerprint(mdp),
+        unavailable=unavailable,
+        replaced=replacements(mdp, policy),
     )
 
 
@@ -145,6 +157,19 @@ def _check_size(tree: TreePolicy, limits: Limits) -> None:
         raise FalseClaimError(
             f"the method's tree has {tree.n_leaves} leaves, but at most {limits.max_leaf_nodes} were asked for"
         )
+
+
+def _check_available(mdp: MDP, policy: Ints, method: str) -> None:
+    """Raise if a tree names an action in a state that can be reached and does not offer it."""
+    found = violation(mdp, policy)
+    if found is None:
+        return
+    if method == "search":
+        raise FalseClaimError(f"the tree names an unavailable action, which was forbidden: {found}")
+    raise InputError(
+        f"the tree of {method} names an unavailable action: {found}; "
+        "use --method search, which looks for a tree that does not, or --unavailable fallback"
+    )
 
 
 def _checked_bound(

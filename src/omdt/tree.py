@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike
 
 from omdt.counting import counted
 from omdt.errors import InputError
-from omdt.mdp import Bools, Floats, Ints
+from omdt.exceptions import Exceptions
+from omdt.mdp import Bools, Floats, Ints, played_instead
 from omdt.splits import midpoints
 
 LEAF = -1
+NO_EXCEPTIONS = Exceptions()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +35,7 @@ class TreePolicy:
         action_names: A names of the actions.
         equality: [N] whether the node asks for equality; by default none does.
         integer: [F] whether a feature takes whole numbers only, which are then shown as such; by default none does.
+        exceptions: what is played where the action of a leaf is not available; by default every action is.
     """
 
     feature: Ints
@@ -44,6 +47,7 @@ class TreePolicy:
     action_names: tuple[str, ...]
     equality: Bools = ()  # type: ignore[assignment]
     integer: tuple[bool, ...] = ()
+    exceptions: Exceptions = NO_EXCEPTIONS
 
     def __post_init__(self) -> None:
         nodes = len(self.feature)
@@ -67,6 +71,7 @@ class TreePolicy:
             features, marks = counted(len(self.feature_names), "feature"), counted(len(self.integer), "integer mark")
             raise InputError(f"the tree has {features} but {marks}")
         _check_structure(self)
+        self.exceptions.check(len(self.feature_names), self.action_names)
 
     @classmethod
     def leaf(cls, action: int, feature_names: Sequence[str], action_names: Sequence[str]) -> Self:
@@ -159,11 +164,12 @@ class TreePolicy:
         return to_svg(self)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both trees take the same action on every conceivable observation."""
+        """Whether both trees name the same action on every conceivable observation, with the same exceptions."""
         if not isinstance(other, TreePolicy):
             return NotImplemented
-        names = (self.feature_names, self.action_names)
-        return names == (other.feature_names, other.action_names) and _same_behaviour(self, other)
+        said = (self.feature_names, self.action_names, self.exceptions.table)
+        other_said = (other.feature_names, other.action_names, other.exceptions.table)
+        return said == other_said and _same_behaviour(self, other)
 
     def __hash__(self) -> int:
         return hash((self.feature_names, self.action_names))
@@ -192,9 +198,28 @@ class TreePolicy:
         return int(level.max())
 
     def actions(self, observations: ArrayLike) -> Ints:
-        """[n] the action for each of n observations [n, F]."""
+        """[n] the action that a leaf names for each of n observations [n, F]."""
         actions: Ints = self.action[self.leaves(observations)]
         return actions
+
+    def played(self, observations: ArrayLike, available: Bools | None = None) -> Ints:
+        """[n] the action that is played on each of n observations [n, F].
+
+        Args:
+            observations: what is observed.
+            available: [n, A] which actions can be played, where that is known. By default the table of exceptions says
+                where the action of a leaf cannot.
+        """
+        X = np.asarray(observations, dtype=np.float64)
+        named = self.actions(X)
+        if available is None:
+            return self.exceptions.applied(X, named)
+        if available.shape != (len(X), len(self.action_names)) or not available.any(axis=1).all():
+            shape = f"[{len(X)}, {len(self.action_names)}]"
+            raise InputError(f"available must have shape {shape} and an available action in each row")
+        name = self.exceptions.fallback
+        instead = played_instead(available, None if name is None else self.action_names.index(name))
+        return np.where(available[np.arange(len(X)), named], named, instead)
 
     def leaves(self, observations: ArrayLike) -> Ints:
         """[n] the node at which each of n observations [n, F] ends."""
@@ -213,12 +238,23 @@ class TreePolicy:
         state: Any = None,
         episode_start: Any = None,
         deterministic: bool = True,
+        action_masks: ArrayLike | None = None,
     ) -> tuple[Any, Any]:
-        """The action for one observation [F] or many [n, F], and the state unchanged, as Stable-Baselines3 has it."""
+        """The action to play on one observation [F] or many [n, F], and the state, as Stable-Baselines3 has it.
+
+        Args:
+            observation: what is observed.
+            state: handed back.
+            episode_start: not used.
+            deterministic: not used.
+            action_masks: [A] or [n, A] which actions are available, where that is known; the tree's own table of
+                exceptions is used otherwise.
+        """
         X = np.asarray(observation, dtype=np.float64)
+        masks = None if action_masks is None else np.atleast_2d(np.asarray(action_masks, dtype=np.bool_))
         if X.ndim == 1:
-            return self.actions(X[None, :])[0], state
-        return self.actions(X), state
+            return self.played(X[None, :], masks)[0], state
+        return self.played(X, masks), state
 
     def pruned(self, observations: ArrayLike) -> Self:
         """The tree without the nodes that do not matter, with the same action on every observation.
@@ -236,6 +272,7 @@ class TreePolicy:
             smaller,
             threshold=_midway(smaller, X),
             integer=tuple(bool(whole) for whole in (X == np.floor(X)).all(axis=0)),
+            exceptions=self.exceptions,
         )
 
     def reduced(self, observations: ArrayLike) -> Self:
@@ -388,7 +425,7 @@ class Nodes:
         integer: tuple[bool, ...] = (),
     ) -> Tree:
         """The finished tree."""
-        columns = {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
+        columns: dict[str, Any] = {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
         return kind(**columns, feature_names=feature_names, action_names=action_names, integer=integer)
 
 

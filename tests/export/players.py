@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -92,17 +93,22 @@ def play_sklearn_script(tree: TreePolicy, X: np.ndarray, folder: Path) -> list[i
 
 def play_prism(tree: TreePolicy, X: np.ndarray, folder: Path) -> list[int]:
     """Evaluate the guards of the module; exactly one must hold."""
-    source = re.sub("//.*", "", export_tree(tree, "prism"))
-    commands = re.findall(r"\[\w+\] (.*?) -> true;", source, re.S)
-    assert len(commands) == len(tree.action_names)
-    columns = {name: f"x[{j}]" for j, name in enumerate(prism_features(tree))}
-    guards = [compile(_python_guard(guard, columns), "guard", "eval") for guard in commands]
+    guards = prism_guards(tree)
     played = []
     for x in X.tolist():
         holding = [a for a, guard in enumerate(guards) if eval(guard, {"x": x})]
         assert len(holding) == 1
         played += holding
     return played
+
+
+def prism_guards(tree: TreePolicy) -> list[CodeType]:
+    """The guard of each action's command, as an expression in the observation x."""
+    source = re.sub("//.*", "", export_tree(tree, "prism"))
+    commands = re.findall(r"\[\w+\] (.*?) -> true;", source, re.S)
+    assert len(commands) == len(tree.action_names)
+    columns = {name: f"x[{j}]" for j, name in enumerate(prism_features(tree))}
+    return [compile(_python_guard(guard, columns), "guard", "eval") for guard in commands]
 
 
 def _python_guard(guard: str, columns: dict[str, str]) -> str:

@@ -29,15 +29,17 @@ class ChoiceModel:
         return list(dict.fromkeys(name for offered in self.choices for name in offered))
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """P [S, A, S] and r [S, A], where an action that is not offered is a fair draw among those that are."""
+        """P [S, A, S] and r [S, A], where an action that is not offered means the first of those that are."""
         S, names = len(self.choices), self.names
         P, r = np.zeros((S, len(names), S)), np.zeros((S, len(names)))
         for s, offered in enumerate(self.choices):
             for a, name in enumerate(names):
-                meant = [offered[name]] if name in offered else list(offered.values())
-                P[s, a] = sum(p for p, _ in meant) / len(meant)
-                r[s, a] = sum(reward for _, reward in meant) / len(meant)
+                P[s, a], r[s, a] = offered[name if name in offered else min(offered, key=names.index)]
         return P, r
+
+    def available(self) -> np.ndarray:
+        """[S, A] whether each action is offered."""
+        return np.array([[name in offered for name in self.names] for offered in self.choices])
 
     def p0(self) -> np.ndarray:
         p0 = np.zeros(len(self.choices))
@@ -59,6 +61,7 @@ def assert_is(mdp: MDP, model: ChoiceModel, discount: float) -> None:
     assert mdp.action_names == tuple(model.names)
     np.testing.assert_allclose(mdp.transitions.toarray().reshape(S, A, S), P, rtol=0, atol=1e-12)
     np.testing.assert_allclose(mdp.rewards, r, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(mdp.available, model.available())
     np.testing.assert_allclose(mdp.initial, model.p0(), rtol=0, atol=1e-12)
     np.testing.assert_array_equal(mdp.features, model.X)
     assert mdp.discount == discount

@@ -54,13 +54,16 @@ def test_the_robot_is_what_its_file_says():
     np.testing.assert_array_equal(mdp.initial, [1, 0, 0, 0, 0, 0])
     P = mdp.transitions.toarray().reshape(6, 3, 6)
     np.testing.assert_allclose(P[0, 0], [0.1, 0.9, 0, 0, 0, 0])
-    np.testing.assert_allclose(P[0, 2], (P[0, 0] + P[0, 1]) / 2)
+    np.testing.assert_array_equal(
+        mdp.available, np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1] * 3])
+    )
+    np.testing.assert_array_equal(P[0, 2], P[0, 0])
     np.testing.assert_allclose(P[3], [[0, 0, 0, 0.2, 0.8, 0]] * 3)
     np.testing.assert_allclose(P[5], [[0, 0, 0, 0, 0, 1]] * 3)
-    np.testing.assert_allclose(mdp.rewards, [[-2, -3, -2.5], [-2, -5, -2], [-2.5, -3, -2], [-4] * 3, [-2] * 3, [0] * 3])
+    np.testing.assert_allclose(mdp.rewards, [[-2, -3, -2], [-2, -5, -2], [-3, -3, -2], [-4] * 3, [-2] * 3, [0] * 3])
     assert len(messages) == 2
     assert "minimising the reward 'energy'" in messages[0]
-    assert "3 states offer some but not all of the 3 actions" in messages[1]
+    assert "4 of 6 states offer some but not all of the 3 actions" in messages[1]
 
 
 def test_without_a_discount_the_usual_one_is_assumed_aloud():

@@ -105,7 +105,8 @@ def test_deadlocks_stay(tmp_path):
     path.write_text("5 2 3\n0 0 1 0.5 a\n0 0 4 0.5 a\n3 0 0 1 b\n")
     path.with_suffix(".srew").write_text("5 1\n4 7\n")
     path.with_suffix(".sta").write_text("(up)\n" + "".join(f"{s}:({'true' if s % 2 else 'false'})\n" for s in range(5)))
-    mdp = read(path, discount=0.5, reward="")
+    mdp = read_quietly(path, discount=0.5, reward="")
+    assert mdp.available.tolist() == [[True, False], [True] * 2, [True] * 2, [False, True], [True] * 2]
     expected = np.zeros((5, 2, 5))
     expected[0, :, [1, 4]] = 0.5
     expected[3, :, 0] = 1

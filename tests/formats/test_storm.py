@@ -10,7 +10,7 @@ import pytest
 from choice_models import MODELS, read_quietly, read_with_warnings
 
 import omdt
-from omdt import InputError, errors, planning
+from omdt import InputError, InputWarning, errors, planning
 from omdt.errors import MissingExtraError
 from omdt.formats import storm
 from strategies import refusal
@@ -123,7 +123,8 @@ def written(path: Path, content: str | dict) -> Path:
 
 @needs_storm
 def test_jani_is_read_like_the_prism_language(tmp_path):
-    mdp = omdt.read(written(tmp_path / "walk.jani", walk()), discount=0.5, reward="paid")
+    with pytest.warns(InputWarning, match="1 of 3 states offers some but not all of the 2 actions"):
+        mdp = omdt.read(written(tmp_path / "walk.jani", walk()), discount=0.5, reward="paid")
     assert sorted(mdp.features[:, mdp.feature_names.index("x")].tolist()) == [0, 1, 2]
     assert set(mdp.action_names) == {"go", "stay"}
     # Go, go and collect 2 for ever: 0 + 1/2 (1 + 1/2 · 2 · 2).

@@ -34,6 +34,7 @@ def test_random_models_are_read_as_defined(tmp_path_factory, model):
         mdp.rewards[order][:, actions],
         mdp.initial[order],
         mdp.features[order],
+        available=mdp.available[order][:, actions],
         action_names=tuple(model.names),
         discount=mdp.discount,
     )
@@ -50,7 +51,9 @@ def test_the_machine_is_what_its_table_says():
     rows = [half, half, [0, 0.5, 0.5, 0], one, [0, 0, 0.5, 0.5], one, [0, 0, 0, 1], [0, 0, 0, 1]]
     np.testing.assert_array_equal(mdp.transitions.toarray(), rows)
     np.testing.assert_array_equal(mdp.rewards, [[4, 4], [3, -2], [1, -2], [0, 0]])
-    assert messages == []
+    np.testing.assert_array_equal(mdp.available, [[True, False], [True, True], [True, True], [True, True]])
+    assert len(messages) == 1
+    assert "1 of 4 states offer some but not all of the 2 actions" in messages[0]
 
 
 def test_its_best_tree_repairs_in_time():
@@ -73,7 +76,8 @@ def test_a_log_is_averaged(tmp_path):
     )
     np.testing.assert_allclose(mdp.rewards, [[3, 3], [1 / 3, 1 / 3], [0, 0]])
     np.testing.assert_allclose(mdp.initial, [2 / 3, 1 / 3, 0])
-    assert len(messages) == 1
+    assert len(messages) == 2
+    assert "2 of 3 states offer some but not all of the 2 actions" in messages[1]
     assert "2 of 2 observed pairs of state and action were seen fewer than 10 times" in messages[0]
     assert "the rarest 3 times (state x=1, action 'b')" in messages[0]
 
@@ -88,7 +92,8 @@ def test_a_long_log_approaches_the_truth(tmp_path):
     truth = MACHINE + "3,repair,0,1,-2\n"
     mdp, messages = read_with_warnings(write(tmp_path, "\n".join(rows)), discount=0.9)
     exact = read_quietly(write(tmp_path, truth), discount=0.9)
-    assert messages == []
+    assert len(messages) == 1
+    assert "2 of 4 states offer some but not all" in messages[0]
     assert mdp.action_names == exact.action_names
     np.testing.assert_allclose(mdp.transitions.toarray(), exact.transitions.toarray(), rtol=0, atol=0.03)
     np.testing.assert_allclose(mdp.rewards, exact.rewards, rtol=0, atol=1e-12)

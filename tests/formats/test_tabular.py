@@ -77,15 +77,19 @@ def test_features_initial_and_names_can_be_given():
 
 def test_a_state_without_actions_stays():
     P = {0: {0: [(1.0, 1, 1.0, False)]}, 1: {}, 2: {1: [(1.0, 0, 5.0, False)]}}
-    mdp = omdt.from_gymnasium(toy(P, initial_state_distrib=[1, 0, 0]))
+    with pytest.warns(InputWarning, match="2 of 3 states offer some but not all of the 2 actions"):
+        mdp = omdt.from_gymnasium(toy(P, initial_state_distrib=[1, 0, 0]))
     assert mdp.terminal.tolist() == [False, True, False]
+    assert mdp.available.tolist() == [[True, False], [True, True], [False, True]]
 
 
 def test_an_action_that_a_state_lacks_keeps_its_number():
     P = {0: {1: [(1.0, 1, 1.0, False)]}, 1: {0: [(1.0, 1, 0.0, False)], 1: [(1.0, 0, 5.0, False)]}}
-    mdp = omdt.from_gymnasium(toy(P, initial_state_distrib=[1, 0]))
+    with pytest.warns(InputWarning, match="1 of 2 states offer some but not all of the 2 actions"):
+        mdp = omdt.from_gymnasium(toy(P, initial_state_distrib=[1, 0]))
     assert mdp.action_names == ("action_0", "action_1")
     assert mdp.rewards.tolist() == [[1, 1], [0, 5]]
+    assert mdp.available.tolist() == [[False, True], [True, True]]
 
 
 @pytest.mark.parametrize(

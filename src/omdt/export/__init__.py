@@ -52,6 +52,9 @@ EXPORTS: dict[str, Callable[[TreePolicy], str | bytes]] = {
 }
 """What each format makes of a tree; those that give bytes are not for a terminal."""
 
+LEAVES_ONLY = frozenset({"dot", "svg", "png", "pdf", "onnx", "sklearn", "dtcontrol"})
+"""Formats that act, or show, as the leaves say, also where their action is not available and another is played."""
+
 
 def export_tree(tree: TreePolicy, to: str) -> str | bytes:
     """The tree in one of the formats of `EXPORTS`."""

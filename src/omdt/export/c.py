@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from omdt.export.code import Syntax, body, constants
+from omdt.export.code import Syntax, body, caveats, constants
 from omdt.tree import TreePolicy
 
 
@@ -18,13 +18,13 @@ def to_c(tree: TreePolicy) -> str:
 {_numbered(features)}
 
 {_numbered(actions)}
-
-/* The action for one observation, an array of finite numbers in the order of policy_features. */
+{_table(tree, actions)}
+/* The action to play on one observation, an array of finite numbers in the order of policy_features. */
 int policy(const double *observation);
 
 int policy(const double *observation)
 {{
-{_unused(tree)}{body(tree, C, features, actions)}
+{_unused(tree)}{_lookup(tree)}{body(tree, C, features, actions)}
 }}
 """
 
@@ -39,7 +39,37 @@ C = Syntax(condition="if ({}) {{", close="}", result="return {};", equality=("==
 
 
 def _unused(tree: TreePolicy) -> str:
-    return "    (void)observation;\n" if tree.n_nodes == 1 else ""
+    return "    (void)observation;\n" if tree.n_nodes == 1 and not len(tree.exceptions) else ""
+
+
+def _table(tree: TreePolicy, actions: list[str]) -> str:
+    """The observations on which the tree's action is not available and what is played there, if there are any."""
+    lines = [f"/* {line} */" for line in caveats(tree)]
+    table = tree.exceptions.table
+    if table:
+        lines.append("/* On these observations the action of the tree is not available; the one beside is played. */")
+        lines.append(f"static const double policy_exceptions[{len(table)}][{len(tree.feature_names)}] = {{")
+        lines += [f"    {{{', '.join(_number(x) for x in observation)}}}," for observation in table]
+        lines += ["};", "", f"static const int policy_exception_actions[{len(table)}] = {{"]
+        lines += [f"    {actions[a]}," for a in table.values()]
+        lines.append("};")
+    return "\n".join(["", *lines, ""]) if lines else ""
+
+
+def _lookup(tree: TreePolicy) -> str:
+    """The lines that return early on an exceptional observation, if there are any."""
+    if not len(tree.exceptions):
+        return ""
+    return f"""    for (int i = 0; i < {len(tree.exceptions)}; i++) {{
+        int j = 0;
+        while (j < {len(tree.feature_names)} && observation[j] == policy_exceptions[i][j]) {{
+            j++;
+        }}
+        if (j == {len(tree.feature_names)}) {{
+            return policy_exception_actions[i];
+        }}
+    }}
+"""
 
 
 def _strings(name: str, entries: tuple[str, ...]) -> str:

@@ -44,6 +44,19 @@ def constants(tree: TreePolicy) -> tuple[list[str], list[str]]:
     return [f"FEATURE_{name}" for name in features], [f"ACTION_{name}" for name in actions]
 
 
+def caveats(tree: TreePolicy) -> list[str]:
+    """Where an exported tree needs help to play what is available; the lines fit any comment, no name is in them."""
+    table, lines = tree.exceptions, []
+    if table.look_alikes:
+        lines.append(f"{table.look_alikes:,} visited states look alike but offer different actions: there,")
+        lines.append("ask which actions are available before the tree's action is played.")
+    if table.left_out:
+        lines.append(
+            f"The table of exceptions leaves out {table.left_out:,} observations on which the action is not available."
+        )
+    return lines
+
+
 def body(tree: TreePolicy, syntax: Syntax, features: list[str], actions: list[str]) -> str:
     """The lines that return the action for the array `observation`."""
     nesting = _nesting(tree)

@@ -3,14 +3,31 @@
 import json
 
 from omdt.errors import InputError
-from omdt.tree import TreePolicy
+from omdt.export.code import caveats
+from omdt.tree import TreePolicy, printable
 
 FORMAT = "omdt-tree-1"
 
+MOST_LISTED = 20
+"""Exceptional observations that the text lists."""
+
 
 def to_text(tree: TreePolicy) -> str:
-    """The tree as indented lines."""
-    return tree.to_text() + "\n"
+    """The tree as indented lines, and below it what is played where its action is not available."""
+    return "\n".join([tree.to_text(), *_exceptions(tree)]) + "\n"
+
+
+def _exceptions(tree: TreePolicy) -> list[str]:
+    table = tree.exceptions.table
+    names = [printable(name) for name in tree.feature_names]
+    lines = [
+        f"{', '.join(f'{name} = {x:.6g}' for name, x in zip(names, observation, strict=True))}: "
+        f"{printable(tree.action_names[action])} is played, the action above is not available"
+        for observation, action in list(table.items())[:MOST_LISTED]
+    ]
+    if len(table) > MOST_LISTED:
+        lines.append(f"… and {len(table) - MOST_LISTED:,} more observations on which another action is played")
+    return ["", *lines, *caveats(tree)] if lines or caveats(tree) else []
 
 
 def to_json(tree: TreePolicy) -> str:
@@ -23,6 +40,7 @@ def to_json(tree: TreePolicy) -> str:
             "integer_features": list(tree.integer),
             "action_names": list(tree.action_names),
             "tree": tree.to_dict(),
+            **tree.exceptions.to_dict(tree.action_names),
         },
     )
 

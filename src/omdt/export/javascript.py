@@ -2,7 +2,7 @@
 
 import json
 
-from omdt.export.code import Syntax, body, constants
+from omdt.export.code import Syntax, body, caveats, constants
 from omdt.tree import TreePolicy
 
 JAVASCRIPT = Syntax(condition="if ({}) {{", close="}", result="return {};", equality=("===", "!=="))
@@ -20,15 +20,38 @@ def to_javascript(tree: TreePolicy) -> str:
 {_numbered(features)}
 
 {_numbered(actions)}
-
-// The action for one observation, an array of finite numbers in the order of FEATURES.
+{_table(tree, actions)}
+// The action to play on one observation, an array of finite numbers in the order of FEATURES.
 export function policy(values) {{
     const observation = Array.from(values, Number);
     if (observation.length !== FEATURES.length) {{
         throw new RangeError(`an observation has ${{FEATURES.length}} numbers, not ${{observation.length}}`);
     }}
-{body(tree, JAVASCRIPT, features, actions)}
+{_lookup(tree)}{body(tree, JAVASCRIPT, features, actions)}
 }}
+"""
+
+
+def _table(tree: TreePolicy, actions: list[str]) -> str:
+    """The observations on which the tree's action is not available and what is played there, if there are any."""
+    lines = [f"// {line}" for line in caveats(tree)]
+    table = tree.exceptions.table
+    if table:
+        lines.append("// On these observations the action of the tree is not available; the one beside is played.")
+        lines.append("const EXCEPTIONS = [")
+        lines += [f"    [{list(observation)!r}, {actions[a]}]," for observation, a in table.items()]
+        lines.append("];")
+    return "\n".join(["", *lines, ""]) if lines else ""
+
+
+def _lookup(tree: TreePolicy) -> str:
+    """The lines that return early on an exceptional observation, if there are any."""
+    if not len(tree.exceptions):
+        return ""
+    return """    const exception = EXCEPTIONS.find(([seen]) => seen.every((x, j) => x === observation[j]));
+    if (exception !== undefined) {
+        return exception[1];
+    }
 """
 
 

@@ -2,7 +2,8 @@
 
 The model is a TreeEnsembleRegressor that gives score 1 to the action of the leaf and 0 to all others, and an ArgMax.
 Plain attributes of the operator hold 32-bit numbers; thresholds and observations here are 64-bit tensors, so the model
-compares exactly what the tree compares.
+compares exactly what the tree compares. It says what the leaves say; the metadata `exceptions` has the observations on
+which another action is played because that one is not available.
 """
 
 import json
@@ -39,7 +40,8 @@ def to_onnx(tree: TreePolicy) -> bytes:
     opsets = [helper.make_opsetid("", 15), helper.make_opsetid("ai.onnx.ml", 3)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="omdt")
     names = {"feature_names": json.dumps(tree.feature_names), "action_names": json.dumps(tree.action_names)}
-    helper.set_model_props(model, names)
+    exceptions = {key: json.dumps(value) for key, value in tree.exceptions.to_dict(tree.action_names).items()}
+    helper.set_model_props(model, names | (exceptions if tree.exceptions.matter else {}))
     checker.check_model(model)
     content: bytes = model.SerializeToString(deterministic=True)
     return content

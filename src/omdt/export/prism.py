@@ -1,12 +1,16 @@
 """A tree as a module in the PRISM language that synchronises with a model and leaves it only the tree's choices.
 
 The model is expected to have a variable or formula for each feature and a command labelled with each action. The module
-has one command for each action, whose guard says where the tree takes it; one that is never taken is guarded by false,
+has one command per action, whose guard says where the tree takes it; one that is never taken is guarded by false,
 since a module blocks only the labels that it mentions.
+
+Where the model does not offer the action of a leaf, its guard may hold without harm; the action that is played there is
+let through for the very valuation of the state.
 """
 
 import math
 
+from omdt.export.code import caveats
 from omdt.names import prism_identifiers
 from omdt.tree import LEAF, TreePolicy
 
@@ -20,7 +24,13 @@ def to_prism(tree: TreePolicy) -> str:
     guards: dict[int, list[str]] = {a: [] for a in range(len(actions))}
     for action, bounds in _leaves(tree):
         guards[action].append(_conjunction(tree, bounds, features))
+    for observation, action in tree.exceptions.table.items():
+        tests = (f"{name}={_number(x)}" for name, x in zip(features, observation, strict=True))
+        guards[action].append(f"({' & '.join(tests)})")
     lines = ["// A decision tree policy: the model may take an action only where the tree takes it."]
+    if len(tree.exceptions):
+        lines.append("// Where its action is not available, the guard of another one names the state.")
+    lines += [f"// {line}" for line in caveats(tree)]
     lines += _renamed("feature", tree.feature_names, features)
     lines += _renamed("action", tree.action_names, actions)
     lines.append("module policy")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from omdt.errors import InputError, require
+from omdt.export.python import exceptions_table
 from omdt.tree import LEAF, Attach, Nodes, TreePolicy
 
 MOST_NODES = 200_000
@@ -36,7 +37,7 @@ import numpy as np
 FEATURES = {list(tree.feature_names)!r}
 
 ACTIONS = {list(tree.action_names)!r}
-
+{_exceptions(tree)}
 
 {inspect.getsource(classifier).replace(" -> Any", "")}
 
@@ -44,6 +45,14 @@ policy = classifier(
 {arguments},
 )
 '''
+
+
+def _exceptions(tree: TreePolicy) -> str:
+    """The table of exceptions, where there is something to say about them."""
+    if not tree.exceptions.matter:
+        return ""
+    table = exceptions_table(tree, range(len(tree.action_names)))
+    return f"\n# The classifier knows nothing of exceptions; look here before its action is played.\n{table}\n"
 
 
 def classifier(

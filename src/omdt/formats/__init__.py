@@ -30,27 +30,31 @@ READERS: dict[str, Callable[..., MDP]] = {
     ".pm": read_symbolic,
     ".jani": read_symbolic,
 }
+SHARED = ("path", "discount", "fallback")
+"""Parameters that every reader takes; the others depend on the format."""
 WRITERS = {".npz": write_npz, ".drn": write_drn, ".tra": write_prism}
 
 
-def read(path: str | Path, *, discount: float | None = None, **parameters: Any) -> MDP:
+def read(path: str | Path, *, discount: float | None = None, fallback: str | None = None, **parameters: Any) -> MDP:
     """Read an MDP from a file, or from a Gymnasium environment called `gym:ENV_ID`.
 
     Args:
         path: the file, whose ending says what it holds, or `gym:` and the name of an environment.
         discount: γ; by default that of the file, or 0.99 with a warning where the format has none.
+        fallback: the action that is played where a tree names an unavailable one (see `MDP`); by default that of the
+            file, if it has one.
         parameters: for .drn, .tra, .prism, .nm, .pm and .jani `reward` or `cost`, the name of the reward model to
             maximise or to minimise; for the last four also `constants` such as "N=3,p=0.5"; for an environment
             whatever it takes.
     """
     if isinstance(path, str) and path.startswith(GYMNASIUM):
-        mdp = make_gymnasium(path.removeprefix(GYMNASIUM), discount=discount, **parameters)
+        mdp = make_gymnasium(path.removeprefix(GYMNASIUM), discount=discount, fallback=fallback, **parameters)
         return mdp.found_at(_source(path, parameters))
     path = Path(path)
     if path.suffix not in READERS:
         raise InputError(f"cannot read {path}: its name must end in {' or '.join(READERS)}")
     reader = READERS[path.suffix]
-    allowed = [name for name in inspect.signature(reader).parameters if name not in ("path", "discount")]
+    allowed = [name for name in inspect.signature(reader).parameters if name not in SHARED]
     for name in parameters:
         if name not in allowed:
             hint = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
@@ -59,7 +63,7 @@ def read(path: str | Path, *, discount: float | None = None, **parameters: Any) 
                 hint += f"; a constant of the model is set by {meant} (on the command line --set {meant})"
             raise InputError(f"{path}: a {path.suffix} file takes no parameter {name!r}; {hint}")
     given = {name: value for name, value in parameters.items() if value is not None}
-    return reader(path, discount=discount, **parameters).found_at(_source(path, given))
+    return reader(path, discount=discount, fallback=fallback, **parameters).found_at(_source(path, given))
 
 
 def _source(path: str | Path, parameters: dict[str, Any]) -> Source | None:
@@ -75,8 +79,8 @@ def parse_parameters(path: str, assignments: Iterable[str]) -> dict[str, Any]:
             raise InputError(f"{assignment!r} does not set a parameter; write NAME=VALUE")
         if name in values:
             raise InputError(f"parameter {name!r} is set twice")
-        if name == "discount":
-            raise InputError("the discount is set by --discount")
+        if name in ("discount", "fallback"):
+            raise InputError(f"the {name} is set by --{name}")
         values[name] = _plain_value(text) if path.startswith(GYMNASIUM) else text
     return values
 

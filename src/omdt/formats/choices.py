@@ -1,13 +1,12 @@
 """Choices: an MDP in the making whose states offer different actions, as readers find it in files.
 
 A choice belongs to a state, may have a name, and has a reward and a distribution over next states. The actions of the
-MDP are the names of all choices. Where a state does not offer an action, the MDP gives that action the meaning "any of
-the state's own choices, each with the same probability": if C(s) are the choices of s and a is none of their names,
+MDP are the names of all choices, and an action is available in the states that have a choice of its name; what is
+played where a tree names another one is the MDP's business (see `omdt.mdp`).
 
-    P(s, a, ·) = 1/|C(s)| Σ_{c ∈ C(s)} P(c, ·)     and     r(s, a) = 1/|C(s)| Σ_{c ∈ C(s)} r(c).
-
-So an unavailable action is never taken, a state with a single choice takes it whatever the tree says, and nothing
-depends on the order in which a file lists its choices.
+A nameless choice without alternative, such as the loop of a state in which everything has ended, is what every action
+means there: all actions are available, and all do the same. A named choice without alternative is the only available
+action of its state.
 """
 
 from array import array
@@ -32,6 +31,9 @@ MAX_TRANSITIONS = 50_000_000
 """Transitions of the MDP, those of unavailable actions included; two to three gigabytes while it is built."""
 
 ONLY_ACTION = "step"
+
+MOST_NAMES = 8
+"""Actions that a warning lists by name."""
 
 Where = Callable[[int, int], str]
 
@@ -140,27 +142,38 @@ class Choices:
             where: spells the place of a line and a state, such as "model.drn:12: state 3".
             initial: [S] distribution of the first state.
             features: [S, F].
-            rest: discount and names, as in `MDP`.
+            rest: discount, names and fallback, as in `MDP`.
         """
-        transitions, rewards, action_names = self._mixed(where, rest.get("name", "the model"))
-        return MDP(transitions, rewards, initial, features, action_names=action_names, **rest)
+        transitions, rewards, available, action_names = self._tabulated(where)
+        mdp = MDP(transitions, rewards, initial, features, action_names=action_names, available=available, **rest)
+        _warn_about_unavailable(mdp)
+        return mdp
 
-    def _mixed(self, where: Where, name: str) -> tuple[sparse.csr_array, Floats, tuple[str, ...]]:
-        """[S·A, S] transitions, [S, A] rewards and the actions' names; the choices make room for them in memory."""
+    def _tabulated(self, where: Where) -> tuple[sparse.csr_array, Floats, Bools, tuple[str, ...]]:
+        """[S·A, S] transitions, [S, A] rewards, [S, A] available actions and the actions' names.
+
+        Rows of unavailable actions are empty. The choices make room in memory for what becomes of them.
+        """
         S, states = self.n_states, np.asarray(self._states)
         of_state = np.bincount(states)
-        named = ~((of_state[states] == 1) & np.asarray(self._unnamed, dtype=np.bool_))
-        actions, action_names = self._actions(named)
+        alone = (of_state[states] == 1) & np.asarray(self._unnamed, dtype=np.bool_)
+        actions, action_names = self._actions(~alone)
         A = len(action_names)
-        _warn_about_mixtures(of_state, A, name)
-        self._check_size(np.bincount(states[named], minlength=S), A)
-        rows = states[named].astype(np.int64) * A + actions[named]
-        mixture = _mixture(rows, np.flatnonzero(named), of_state, A)
-        rewards = (mixture @ np.asarray(self.rewards)).reshape(S, A)
-        mixture.data /= self._totals(where)[mixture.indices]
-        transitions = mixture @ self.matrix()
+        self._check_size(of_state, A)
+        choice = np.full((S, A), -1, dtype=np.int32)
+        choice[states[~alone], actions[~alone]] = np.flatnonzero(~alone)
+        choice[states[alone]] = np.flatnonzero(alone)[:, None]
+        available = choice >= 0
+        given = choice[available]
+        rewards = np.zeros((S, A))
+        rewards[available] = np.asarray(self.rewards)[given]
+        rows = self.matrix()[given]
+        rows.data /= np.repeat(self._totals(where)[given], np.diff(rows.indptr))
+        indptr = np.zeros(S * A + 1, dtype=rows.indptr.dtype)
+        indptr[1:][available.ravel()] = np.diff(rows.indptr)
+        transitions = sparse.csr_array((rows.data, rows.indices, np.cumsum(indptr)), shape=(S * A, S))
         self.targets, self.probabilities, self.rewards = array("i"), array("d"), array("d")
-        return transitions, rewards, action_names
+        return transitions, rewards, available, action_names
 
     def _actions(self, named: Bools) -> tuple[Ints, tuple[str, ...]]:
         """[C] the action of each choice, and the names of those actions that some choice needs."""
@@ -170,10 +183,14 @@ class Choices:
         names = tuple(name for name, label in self._names.items() if used[label])
         return (np.cumsum(used) - 1)[labels], names or (ONLY_ACTION,)
 
-    def _check_size(self, named_of_state: Ints, A: int) -> None:
-        S = len(named_of_state)
-        transitions = np.bincount(np.asarray(self._states), weights=np.diff(self._bounds()))
-        most = int((transitions * (1 + A - named_of_state)).sum())
+    def _check_size(self, of_state: Ints, A: int) -> None:
+        """Raise if the MDP would be too large, in which every action of a state without its own choice copies one."""
+        S = len(of_state)
+        lengths = np.diff(self._bounds())
+        transitions = np.bincount(np.asarray(self._states), weights=lengths)
+        longest = np.zeros(S)
+        np.maximum.at(longest, np.asarray(self._states), lengths)
+        most = int((transitions + longest * (A - of_state)).sum())
         if max(most, S * A) > MAX_TRANSITIONS:
             raise InputError(
                 f"{S:,} states with {A:,} different actions make up to {most:,} transitions when every action has a "
@@ -215,30 +232,16 @@ class Choices:
         return f"{where(self._lines[c], self._states[c])}, action {list(self._names)[self._labels[c]]!r}"
 
 
-def _mixture(rows: Ints, choices: Ints, of_state: Ints, A: int) -> sparse.csr_array:
-    """[S·A, C] the probability of each choice in each state under each action.
-
-    Args:
-        rows: s·A + a for every choice that an action stands for.
-        choices: the numbers of these choices.
-        of_state: [S] how many choices each state has; they are numbered state by state.
-        A: the number of actions.
-    """
-    first = np.repeat(np.cumsum(of_state) - of_state, A)
-    lengths = np.repeat(of_state, A)
-    first[rows], lengths[rows] = choices, 1
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    indices = np.arange(indptr[-1]) + np.repeat(first - indptr[:-1], lengths)
-    weights = np.repeat(1.0 / lengths, lengths)
-    # Column indices of 32 bits make the product of this matrix with another one smaller by a quarter.
-    narrow = indices.astype(np.int32), indptr.astype(np.int32)
-    return sparse.csr_array((weights, *narrow), shape=(len(of_state) * A, int(of_state.sum())))
-
-
-def _warn_about_mixtures(of_state: Ints, A: int, name: str) -> None:
-    mixed = int(((of_state > 1) & (of_state < A)).sum())
-    if mixed:
+def _warn_about_unavailable(mdp: MDP) -> None:
+    lacking = int((~mdp.available).any(axis=1).sum())
+    if lacking:
+        A = mdp.n_actions
+        names = ", ".join(mdp.action_names[:MOST_NAMES]) + (", …" if A > MOST_NAMES else "")
+        first = f"the first available one of {names} is played"
+        if mdp.fallback is not None:
+            first = f"{mdp.fallback} is played, and where that is missing, too, {first}"
+        offer = "offers" if lacking == 1 else "offer"
         warn_input(
-            f"{name}: {mixed:,} states offer some but not all of the {A:,} actions; where a tree names an action that "
-            "a state does not offer, each action of that state is taken with the same probability"
+            f"{mdp.name}: {lacking:,} of {counted(mdp.n_states, 'state')} {offer} some but not all of the {A:,} "
+            f"actions; where a tree names an action that a state does not offer, {first}"
         )

@@ -33,6 +33,11 @@ say these things, as those of `write_drn` do:
     // the first state is drawn with the probabilities in the reward model initial
     // feature X_ is called "X"
     // action go_up is called "go up"
+    // actions go_up stay
+    // fallback stay
+
+The comment `actions` gives the order of the actions, which is otherwise that of their first appearance; `fallback`
+names the action that is played where a tree names an unavailable one.
 """
 
 import json
@@ -67,12 +72,21 @@ LABEL = re.compile(r'"([^"]*)"|(\S+)')
 DISCOUNT = re.compile(r"// discount ([0-9.eE+-]+)")
 START = "initial"
 START_REMARK = f"// the first state is drawn with the probabilities in the reward model {START}"
+ACTIONS = re.compile(r"// actions (\w+(?: \w+)*)")
+FALLBACK = re.compile(r"// fallback (\w+)")
 CALLED = re.compile(r'// (feature|action) (\w+) is called (".*")')
 
 Lines = Iterator[tuple[int, str]]
 
 
-def read_drn(path: Path, *, discount: float | None = None, reward: str | None = None, cost: str | None = None) -> MDP:
+def read_drn(
+    path: Path,
+    *,
+    discount: float | None = None,
+    reward: str | None = None,
+    cost: str | None = None,
+    fallback: str | None = None,
+) -> MDP:
     """Read an MDP or a Markov chain from a DRN file.
 
     Args:
@@ -80,8 +94,10 @@ def read_drn(path: Path, *, discount: float | None = None, reward: str | None = 
         discount: by default that of a comment in the header, or 0.99 with a warning.
         reward: name of the reward model to maximise; needed when there are several.
         cost: name of the reward model to minimise instead.
+        fallback: the action that is played where a tree names an unavailable one, see `MDP`; by default that of a
+            comment in the header.
     """
-    return read_drn_as(path, path, discount=discount, reward=reward, cost=cost)
+    return read_drn_as(path, path, discount=discount, reward=reward, cost=cost, fallback=fallback)
 
 
 @dataclass(frozen=True)
@@ -98,7 +114,14 @@ class Built:
 
 
 def read_drn_as(
-    file: Path, path: Path, *, discount: float | None, reward: str | None, cost: str | None, built: Built | None = None
+    file: Path,
+    path: Path,
+    *,
+    discount: float | None,
+    reward: str | None,
+    cost: str | None,
+    fallback: str | None,
+    built: Built | None = None,
 ) -> MDP:
     """Read a DRN file that stands for the model in `path`, by whose name it is called."""
     lines = numbered_lines(file)
@@ -112,7 +135,8 @@ def read_drn_as(
     # A file with a discount asks for a discounted sum itself.
     if header.discount is None:
         chosen.tell(model.choices.rewards, model.labels, properties=0 if built is None else built.properties)
-    return model.mdp(discount_or_default(path, header.discount if discount is None else discount))
+    discount = discount_or_default(path, header.discount if discount is None else discount)
+    return model.mdp(discount, header.fallback if fallback is None else fallback)
 
 
 class _Header:
@@ -127,6 +151,8 @@ class _Header:
         self.discount: float | None = None
         self.start: str | None = None
         self.called: dict[str, dict[str, str]] = {"feature": {}, "action": {}}
+        self._actions: list[str] = []
+        self._fallback: str | None = None
         section = ""
         for number, line in lines:
             if line.startswith("@"):
@@ -145,6 +171,16 @@ class _Header:
                 self._content(number, section, line.strip())
                 section = section if section == "@placeholders" else ""
         raise InputError(f"{path} has no line @model; it is not a DRN file, or the file was cut short")
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The names of the actions that come first, in their order."""
+        return tuple(self.called["action"].get(name, name) for name in self._actions)
+
+    @property
+    def fallback(self) -> str | None:
+        """The name of the action that is played where a tree names an unavailable one."""
+        return None if self._fallback is None else self.called["action"].get(self._fallback, self._fallback)
 
     def _begin_section(self, number: int, section: str) -> None:
         key, _, value = section.partition(":")
@@ -181,6 +217,10 @@ class _Header:
             self.discount = number_in(found[1], self.path, number, "the discount")
             if not 0 < self.discount < 1:
                 raise fault(self.path, number, f"the discount is {found[1]}; it must lie strictly between 0 and 1")
+        elif found := ACTIONS.fullmatch(text):
+            self._actions = list(dict.fromkeys(found[1].split(" ")))
+        elif found := FALLBACK.fullmatch(text):
+            self._fallback = found[1]
         elif found := CALLED.fullmatch(text):
             kind, identifier, name = found.groups()
             try:
@@ -202,7 +242,7 @@ class _Model:
 
     def __init__(self, path: Path, header: _Header, column: int, sign: float, built: Built | None) -> None:
         self.path, self.header, self.column, self.sign, self.built = path, header, column, sign, built
-        self.choices = Choices()
+        self.choices = Choices(header.actions)
         self.labels: set[str] = set()
         self.valuations = Valuations(path)
         self.initial = array("i")
@@ -329,7 +369,7 @@ class _Model:
         if not self.initial:
             raise InputError(f"{self.path}: no state is labelled init")
 
-    def mdp(self, discount: float) -> MDP:
+    def mdp(self, discount: float, fallback: str | None) -> MDP:
         """The MDP of the whole file."""
         if self.built is None:
             self.choices.tell_of_places(str(self.path))
@@ -342,6 +382,7 @@ class _Model:
             feature_names=tuple(self.header.called["feature"].get(name, name) for name in names),
             discount=discount,
             name=str(self.path),
+            fallback=fallback,
         )
 
     def _look_beside(self) -> None:

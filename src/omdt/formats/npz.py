@@ -1,7 +1,9 @@
 """The npz of an MDP: one numpy archive of plain arrays, read without unpickling anything.
 
 Arrays `data, indices, indptr` (CSR of shape [S·A, S], row s·A + a), `rewards` [S, A], `initial` [S], `features` [S, F],
-`discount` (scalar), `feature_names` [F] and `action_names` [A] (unicode), and optionally `origin` [S].
+`discount` (scalar), `feature_names` [F] and `action_names` [A] (unicode), and optionally `origin` [S], `available`
+[S, A] (Boolean) and `fallback` (unicode, scalar). Rows and rewards of unavailable actions may hold anything; what is
+written there is what is played instead.
 """
 
 import math
@@ -28,6 +30,7 @@ REQUIRED = (
     "feature_names",
     "action_names",
 )
+OPTIONAL = ("origin", "available", "fallback")
 
 ARRAY, ARCHIVE, EMPTY_ARCHIVE = b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06"
 """How a single array of numpy begins, and how archives do."""
@@ -39,16 +42,19 @@ MOST_PACKED = 1032
 """Deflation packs no more than so many bytes into one."""
 
 
-def read_npz(path: Path, *, discount: float | None = None) -> MDP:
+def read_npz(path: Path, *, discount: float | None = None, fallback: str | None = None) -> MDP:
     """Read an MDP from an npz file.
 
     Args:
         path: the file.
         discount: replaces the one in the file.
+        fallback: replaces the one in the file.
     """
     arrays = _arrays(path)
     if discount is not None:
         arrays["discount"] = np.asarray(discount)
+    if fallback is not None:
+        arrays["fallback"] = np.asarray(fallback)
     try:
         return _mdp(arrays, name=str(path))
     except InputError as error:
@@ -69,6 +75,10 @@ def write_npz(mdp: MDP, path: Path) -> None:
         "action_names": np.array(mdp.action_names),
         "origin": mdp.origin,
     }
+    if not mdp.all_available:
+        arrays["available"] = mdp.available
+    if mdp.fallback is not None:
+        arrays["fallback"] = np.array(mdp.fallback)
     write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
 
 
@@ -80,7 +90,7 @@ def _arrays(path: Path) -> dict[str, Any]:
             missing = [name for name in REQUIRED if name not in archive]
             if missing:
                 raise InputError(f"{path} lacks the array {missing[0]!r}; it needs {', '.join(REQUIRED)}")
-            names = [name for name in (*REQUIRED, "origin") if name in archive]
+            names = [name for name in (*REQUIRED, *OPTIONAL) if name in archive]
             _check_size(path, archive.zip, names)
             arrays = {name: archive[name] for name in names}
             for name, array in arrays.items():
@@ -152,6 +162,10 @@ def _mdp(arrays: dict[str, Any], name: str) -> MDP:
     for key in ("feature_names", "action_names"):
         if arrays[key].dtype.kind != "U" or arrays[key].ndim != 1:
             raise InputError(f"{key} must be a list of unicode strings, not of type {arrays[key].dtype}")
+    if "available" in arrays and arrays["available"].dtype != np.bool_:
+        raise InputError(f"available must be Boolean, not of type {arrays['available'].dtype}")
+    if "fallback" in arrays and (arrays["fallback"].dtype.kind != "U" or arrays["fallback"].ndim != 0):
+        raise InputError("fallback must be one unicode string, the name of an action")
     try:
         matrix = sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(S * A, S))
         matrix.check_format(full_check=True)
@@ -167,4 +181,6 @@ def _mdp(arrays: dict[str, Any], name: str) -> MDP:
         action_names=tuple(str(text) for text in arrays["action_names"]),
         name=name,
         origin=arrays.get("origin", ()),
+        available=arrays.get("available", ()),
+        fallback=str(arrays["fallback"]) if "fallback" in arrays else None,
     )

@@ -45,7 +45,14 @@ LABEL_NAME = re.compile(r'(\d+)="([^"]*)"')
 STATE = re.compile(r"(\d+):\((.*)\)")
 
 
-def read_tra(path: Path, *, discount: float | None = None, reward: str | None = None, cost: str | None = None) -> MDP:
+def read_tra(
+    path: Path,
+    *,
+    discount: float | None = None,
+    reward: str | None = None,
+    cost: str | None = None,
+    fallback: str | None = None,
+) -> MDP:
     """Read an MDP or a Markov chain from PRISM's explicit files.
 
     Args:
@@ -53,6 +60,7 @@ def read_tra(path: Path, *, discount: float | None = None, reward: str | None = 
         discount: the format has none; 0.99 is assumed, with a warning.
         reward: name of the reward structure to maximise; needed when there are several.
         cost: name of the reward structure to minimise instead.
+        fallback: the action that is played where a tree names an unavailable one; see `MDP`.
     """
     check_is_file(path)
     structures = _reward_structures(path)
@@ -72,6 +80,7 @@ def read_tra(path: Path, *, discount: float | None = None, reward: str | None = 
         feature_names=names,
         discount=discount_or_default(path, discount),
         name=str(path),
+        fallback=fallback,
     )
 
 

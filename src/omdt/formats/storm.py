@@ -28,6 +28,7 @@ def read_symbolic(
     reward: str | None = None,
     cost: str | None = None,
     constants: str | None = None,
+    fallback: str | None = None,
 ) -> MDP:
     """Read a model in the PRISM language or in JANI; its variables become the features.
 
@@ -37,6 +38,7 @@ def read_symbolic(
         reward: name of the reward model to maximise; needed when there are several.
         cost: name of the reward model to minimise instead.
         constants: values of the constants that the model leaves open, such as "N=3,p=0.5".
+        fallback: the action that is played where a tree names an unavailable one; see `MDP`.
     """
     require("stormpy", "storm", f"reading {path.suffix} files")
     check_is_file(path)
@@ -53,7 +55,7 @@ def read_symbolic(
         _tell_names(path, named["meanings"])
         names = [named["names"][i] if i >= 0 else None for i in named["of_choice"]]
         built = Built(names, known["properties"])
-        return read_drn_as(drn, path, discount=discount, reward=reward, cost=cost, built=built)
+        return read_drn_as(drn, path, discount=discount, reward=reward, cost=cost, fallback=fallback, built=built)
 
 
 def _run(path: Path, *arguments: object) -> None:

@@ -9,7 +9,8 @@ features. The others are `action` (any text), `reward` (0 if it is missing) and,
     0,0,right,0,0,0.1,-1
 
 Rows with the same state, action and next state add up. A state without rows of its own is final: it is never left and
-earns nothing. Without the column `initial`, the first row's state is the initial one.
+earns nothing. In a state with rows for some actions only, the others are not available. Without the column `initial`,
+the first row's state is the initial one.
 
 In a log every row is one step, in the order of time. Probabilities and rewards are estimated by their averages, and an
 episode begins with the first row and with every row whose state is not the next state of the row before.
@@ -34,15 +35,16 @@ FEW_SAMPLES = 10
 State = tuple[float, ...]
 
 
-def read_csv(path: Path, *, discount: float | None = None) -> MDP:
+def read_csv(path: Path, *, discount: float | None = None, fallback: str | None = None) -> MDP:
     """Read an MDP from a table of transitions.
 
     Args:
         path: the file.
         discount: a table has none; 0.99 is assumed, with a warning.
+        fallback: the action that is played where a tree names one that a state has no rows for; see `MDP`.
     """
     table = _Table(path)
-    return table.mdp(discount_or_default(path, discount))
+    return table.mdp(discount_or_default(path, discount), fallback)
 
 
 class _Columns:
@@ -137,7 +139,7 @@ class _Table:
         elif self.columns.probability is None and s != self.successors[-1]:
             self.starts[s] = self.starts.get(s, 0.0) + 1.0
 
-    def mdp(self, discount: float) -> MDP:
+    def mdp(self, discount: float, fallback: str | None) -> MDP:
         """The MDP of the whole table."""
         names, states, choices = list(self.actions), list(self.index), Choices()
         successors, weights, earned = np.asarray(self.successors), np.asarray(self.weights), np.asarray(self.earned)
@@ -159,6 +161,7 @@ class _Table:
             feature_names=tuple(self.columns.features),
             discount=discount,
             name=str(self.path),
+            fallback=fallback,
         )
 
     @property

@@ -4,7 +4,8 @@ Such an environment has an attribute P: P[s][a] lists the outcomes (probability,
 action a in state s. Outcomes with the same next state add up, and rewards are averaged over the outcomes. An episode
 that terminates earns nothing more, whatever the table says about the state it ends in, so every terminated outcome
 leads to one added state that is never left and earns nothing. What a tree does there changes no return; the added state
-looks like the state in which some episode ends, so that it offers no new question to ask.
+looks like the state in which some episode ends, so that it offers no new question to ask. An action that the table of
+a state lacks is not available there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,7 @@ def from_gymnasium(
     feature_names: Sequence[str] = (),
     action_names: Sequence[str] = (),
     discount: float = 0.99,
+    fallback: str | None = None,
 ) -> MDP:
     """The MDP of a Gymnasium environment that has a table of transitions P, wrapped or not.
 
@@ -48,6 +50,7 @@ def from_gymnasium(
         feature_names: names of the features; by default those of the environment's own.
         action_names: names of the actions; known for FrozenLake, CliffWalking and Taxi.
         discount: γ, strictly between 0 and 1.
+        fallback: the action that is played where a tree names an unavailable one; see `MDP`.
     """
     env = env.unwrapped
     kind, P = type(env).__name__, getattr(env, "P", None)
@@ -70,6 +73,7 @@ def from_gymnasium(
         feature_names=tuple(feature_names) or names,
         discount=discount,
         name=kind if getattr(env, "spec", None) is None else env.spec.id,
+        fallback=fallback,
     )
 
 
@@ -86,13 +90,16 @@ def _current(env_id: str) -> str:
     return current
 
 
-def make_gymnasium(env_id: str, *, discount: float | None = None, **parameters: Any) -> MDP:
+def make_gymnasium(
+    env_id: str, *, discount: float | None = None, fallback: str | None = None, **parameters: Any
+) -> MDP:
     """The MDP of a registered Gymnasium environment.
 
     Args:
         env_id: its name, such as CliffWalking-v1; a version that Gymnasium has replaced gives the newest, with a
             warning.
         discount: environments have none; 0.99 is assumed, with a warning.
+        fallback: the action that is played where a tree names an unavailable one; see `MDP`.
         parameters: what `gymnasium.make` passes on to the environment.
     """
     require("gymnasium", "gymnasium", f"gym:{env_id}")
@@ -105,7 +112,8 @@ def make_gymnasium(env_id: str, *, discount: float | None = None, **parameters: 
         raise InputError(f"Gymnasium cannot make {env_id!r}: {type(error).__name__}: {error}") from None
     name = f"gym:{env_id}"
     try:
-        return replace(from_gymnasium(env, discount=discount_or_default(name, discount)), name=name)
+        mdp = from_gymnasium(env, discount=discount_or_default(name, discount), fallback=fallback)
+        return replace(mdp, name=name)
     finally:
         env.close()
 

@@ -17,14 +17,13 @@ def from_quantecon(
 ) -> MDP:
     """The MDP of a `quantecon.markov.DiscreteDP`, in product form or by state-action pairs.
 
-    A pair that is left out or has the reward −∞ is infeasible: where a tree names it, each feasible action of the state
-    is taken with the same probability.
+    A pair that is left out or has the reward −∞ is infeasible: the action is not available in the state.
 
     Args:
         ddp: the problem; its arrays R, Q and, by pairs, s_indices and a_indices, and its discount beta are read.
         initial: [S] distribution of the first state; by default every state is equally likely.
         features: [S, F]; by default the number of the state.
-        names: feature_names, action_names and name, as in `MDP`.
+        names: feature_names, action_names, name and fallback, as in `MDP`.
     """
     states, actions, Q, R = _pairs(ddp)
     S, A = Q.shape[1], int(actions.max()) + 1

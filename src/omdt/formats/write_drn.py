@@ -1,10 +1,12 @@
 """An MDP as a DRN file, the explicit format of the model checker Storm.
 
-States and choices keep their numbers. The observation of a state stands in a comment below it, as Storm writes state
+States keep their numbers. The observation of a state stands in a comment below it, as Storm writes state
 valuations; the expected rewards are the reward model `reward`. The format has no discount and no start distribution:
 the discount is a comment, every possible first state is labelled `init`, and unless these are equally likely, the
-reward model `initial` holds the probability of each. Names that are no identifiers are comments, too. So `read_drn`
-gives the same MDP back.
+reward model `initial` holds the probability of each. Names that are no identifiers are comments, too.
+
+Only available actions are choices, so Storm sees the true model. Where some are missing, comments give the order of the
+actions and the fallback. So `read_drn` gives the same MDP back.
 """
 
 import json
@@ -25,7 +27,7 @@ def write_drn(mdp: MDP, path: Path) -> None:
 
 
 def _lines(mdp: MDP) -> Iterator[str]:
-    S, A = mdp.n_states, mdp.n_actions
+    S = mdp.n_states
     starts = mdp.initial[mdp.initial > 0]
     uniform = bool(np.all(starts == 1 / len(starts)))
     features, actions = prism_identifiers(mdp.feature_names, mdp.action_names)
@@ -34,6 +36,10 @@ def _lines(mdp: MDP) -> Iterator[str]:
         yield START_REMARK
     yield from _names("feature", features, mdp.feature_names)
     yield from _names("action", actions, mdp.action_names)
+    if not mdp.all_available:
+        yield f"// actions {' '.join(actions)}"
+    if mdp.fallback is not None:
+        yield f"// fallback {actions[mdp.action_names.index(mdp.fallback)]}"
     yield "@type: MDP"
     yield "@parameters"
     yield ""
@@ -42,16 +48,16 @@ def _lines(mdp: MDP) -> Iterator[str]:
     yield "@nr_states"
     yield str(S)
     yield "@nr_choices"
-    yield str(S * A)
+    yield str(int(mdp.available.sum()))
     yield "@model"
     for s in range(S):
         start = float(mdp.initial[s])
         rewards = "" if uniform else f" [0, {start!r}]"
         yield f"state {s}{rewards}{' init' if start > 0 else ''}"
         yield f"//[{' & '.join(f'{name}={number(x)}' for name, x in zip(features, mdp.features[s], strict=True))}]"
-        for a, action in enumerate(actions):
+        for a in np.flatnonzero(mdp.available[s]).tolist():
             reward = float(mdp.rewards[s, a])
-            yield f"\taction {action} [{reward!r}]" if uniform else f"\taction {action} [{reward!r}, 0]"
+            yield f"\taction {actions[a]} [{reward!r}]" if uniform else f"\taction {actions[a]} [{reward!r}, 0]"
             yield from (f"\t\t{target} : {probability!r}" for target, probability in successors(mdp, s, a))
 
 

@@ -1,8 +1,8 @@
 """An MDP as PRISM's explicit files: transitions (.tra), observations (.sta), labels (.lab) and rewards (.trew).
 
-States and choices keep their numbers, and each choice carries the name of its action. The expected reward of a choice
-stands at each of its transitions. The files have no discount and no start distribution: every possible first state is
-labelled `init`.
+States keep their numbers. Each available action is a choice that carries its name. The expected reward of a choice
+stands at each of its transitions. The files have no discount, no start distribution and no fallback: every possible
+first state is labelled `init`, and the order of the actions is that of their first appearance.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ import numpy as np
 
 from omdt.files import write_whole
 from omdt.formats.write_drn import number, successors
-from omdt.mdp import MDP
+from omdt.mdp import MDP, Bools
 from omdt.names import prism_identifiers
 
 
@@ -41,16 +41,27 @@ def _labels(mdp: MDP) -> Iterator[str]:
 
 
 def _transitions(mdp: MDP, actions: list[str]) -> Iterator[str]:
-    yield f"{mdp.n_states} {mdp.n_states * mdp.n_actions} {mdp.transitions.nnz}"
-    for s in range(mdp.n_states):
-        for a, action in enumerate(actions):
-            yield from (f"{s} {a} {target} {probability!r} {action}" for target, probability in successors(mdp, s, a))
+    yield _sizes(mdp, mdp.available)
+    for s, choice, a in _choices(mdp):
+        yield from (f"{s} {choice} {target} {p!r} {actions[a]}" for target, p in successors(mdp, s, a))
 
 
 def _rewards(mdp: MDP) -> Iterator[str]:
-    counts = np.diff(mdp.transitions.indptr)
-    yield f"{mdp.n_states} {mdp.n_states * mdp.n_actions} {counts[mdp.rewards.ravel() != 0].sum()}"
+    yield _sizes(mdp, mdp.available & (mdp.rewards != 0))
+    for s, choice, a in _choices(mdp):
+        reward = float(mdp.rewards[s, a])
+        if reward != 0:
+            yield from (f"{s} {choice} {target} {reward!r}" for target, _ in successors(mdp, s, a))
+
+
+def _choices(mdp: MDP) -> Iterator[tuple[int, int, int]]:
+    """State, number within the state, and action of every choice."""
     for s in range(mdp.n_states):
-        for a in np.flatnonzero(mdp.rewards[s]):
-            reward = float(mdp.rewards[s, a])
-            yield from (f"{s} {a} {target} {reward!r}" for target, _ in successors(mdp, s, int(a)))
+        for choice, a in enumerate(np.flatnonzero(mdp.available[s]).tolist()):
+            yield s, choice, a
+
+
+def _sizes(mdp: MDP, counted: Bools) -> str:
+    """The numbers of states, of choices, and of the transitions of the counted state-action pairs [S, A]."""
+    transitions = np.diff(mdp.transitions.indptr)[counted.ravel()].sum()
+    return f"{mdp.n_states} {mdp.available.sum()} {transitions}"

@@ -1,9 +1,9 @@
 """The tree that copies the optimal policy, of whatever size that takes.
 
-One optimal action a state (the lowest index among equally good ones), then a tree grown from the top: every node takes
-the question that lowers the entropy of the actions most, the first such question in the order of features and
-thresholds, until every leaf has one action. The tree returns what the optimal policy returns; its size is what
-copying costs.
+One optimal action per state (among equally good ones the available one of lowest index), then a tree grown from the
+top: every node takes the question that lowers the entropy of the actions most, the first such question in the order of
+features and thresholds, until every leaf has one action. The tree returns what the optimal policy returns; its size is
+what copying costs.
 
 Where several actions of a state are optimal the tree may take any of them (`ties="any"`) and needs fewer leaves: a
 node is a leaf as soon as one action is optimal in all its states. For the entropy each node settles its own ties: the
@@ -22,6 +22,7 @@ from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.solution import Claim, Limits, Stop
 from omdt.splits import Splits, midpoints
 from omdt.tree import Nodes, TreePolicy
+from omdt.unavailable import FORBID
 from omdt.watch import Watch
 
 TIES = ("lowest", "any")
@@ -41,11 +42,14 @@ def copy_optimal_policy(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, 
     observations, group = np.unique(mdp.features, axis=0, return_inverse=True)
     if len(observations) == mdp.n_states:
         observations, group = mdp.features, np.arange(mdp.n_states)
-    optimal, actions = planning.best_actions(q), planning.greedy(q)
+    optimal = planning.best_actions(q)
+    # An unavailable action is as good as the available one that is played instead, so one of those is left.
+    offered = optimal & mdp.available
+    actions: Ints = offered.argmax(axis=1)
     shared = _shared_actions(mdp, q.value, actions, group.ravel())
     tree = grow(mdp, observations, _only(shared, mdp.n_actions))
     if ties == "any":
-        allowed = _allowed_in_all(optimal, group.ravel())
+        allowed = _allowed_in_all(offered if limits.unavailable == FORBID else optimal, group.ravel())
         allowed = np.where(allowed.any(axis=1, keepdims=True), allowed, _only(shared, mdp.n_actions))
         tree = min(tree, grow(mdp, observations, allowed), key=lambda tree: tree.n_nodes)
     copied = optimal[np.arange(mdp.n_states), tree.actions(mdp.features)].all()

@@ -106,7 +106,8 @@ class KnownMDP:
         self.observations = splits.observations
         self.feature_names = splits.feature_names
         self.action_names = mdp.action_names
-        self.actions = planning.greedy(q)
+        # Among equally good actions an available one is what a student had better name.
+        self.actions: Ints = (planning.best_actions(q) & mdp.available).argmax(axis=1)
         self.importance: Floats = np.ptp(q.value, axis=1)
 
     def watch_teacher(self, episodes: int) -> Ints:

@@ -38,6 +38,10 @@ def solve_command(
     words += ["--method", solution.method, "--discount", repr(solution.discount)]
     if solution.requested_gap != Limits.gap:
         words += ["--gap", repr(solution.requested_gap)]
+    if solution.unavailable != Limits.unavailable:
+        words += ["--unavailable", solution.unavailable]
+    if solution.fallback is not None:
+        words += ["--fallback", solution.fallback]
     if solution.stop is Stop.TIME and solution.seconds is not None:
         words += ["--time-limit", f"{solution.seconds:.4g}"]
     if solution.node_limit is not None:

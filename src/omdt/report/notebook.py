@@ -3,7 +3,7 @@
 from html import escape
 
 from omdt.export.svg import to_svg
-from omdt.report.words import number, verdict
+from omdt.report.words import number, sentence, verdict
 from omdt.solution import Solution
 from omdt.tree import printable
 
@@ -20,8 +20,10 @@ def solution_html(solution: Solution) -> str:
     }
     heads = "".join(f"<th>{name}</th>" for name in figures)
     cells = "".join(f"<td>{number(value, 9)}</td>" for value in figures.values())
+    played = "".join(f"<p>{escape(sentence(text))}</p>\n" for text in solution.replaced_words())
     return (
         f"<p><b>{escape(printable(solution.problem))}</b>: {found.headline.lower()}. {escape(found.sentence)}</p>\n"
         f"<table><thead><tr>{heads}</tr></thead><tbody><tr>{cells}</tr></tbody></table>\n"
+        f"{played}"
         f'<div style="overflow:auto;max-height:40em">\n{to_svg(solution.tree)}</div>\n'
     )

@@ -126,6 +126,7 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, Any
         "mdp": mdp,
         "verdict": words.verdict(solution),
         "counted": counted,
+        "replaced": [words.sentence(text) for text in solution.replaced_words()],
         "number": words.number,
         "percent": words.percent,
         "bars": _bars(solution),
@@ -155,7 +156,7 @@ def _curves(solution: Solution) -> dict[str, str]:
 def _bars(solution: Solution) -> list[dict[str, Any]]:
     """The tree between the random and the optimal policy; the shortest bar has no length, the optimum all of it."""
     returns = [
-        ("random policy", solution.random_return, "every action equally likely"),
+        ("random policy", solution.random_return, "every available action equally likely"),
         ("this tree", solution.value, "its exact discounted return"),
         ("bound", solution.bound, f"no {words.size_limit(solution)} returns more"),
         ("optimal policy", solution.optimal_return, "the best policy of any form"),

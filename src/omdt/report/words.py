@@ -52,6 +52,11 @@ def states(names: Sequence[str], observations: Floats, *, marks: bool) -> list[s
     return [described(observation) for observation in observations]
 
 
+def sentence(text: str) -> str:
+    """A clause as a sentence of its own; only its first letter is changed."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What is proven, in a headline and a sentence."""

@@ -1,0 +1,126 @@
+"""Exceptions: observations on which the leaf of a tree names an unavailable action, and what is played there."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from omdt.errors import InputError
+from omdt.mdp import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Exceptions:
+    """What a tree plays where its leaf's action is not available; empty where that does not happen.
+
+    Attributes:
+        observations: [m, F] distinct observations.
+        actions: [m] the action that is played on each of them.
+        fallback: name of the action that is played where an unavailable one is named, as in `MDP`.
+        look_alikes: visited states that look like another visited state in which something else is played. No table of
+            observations is right about them; whoever plays the tree must know which actions are available.
+        left_out: observations that belong to the table but would make it too long.
+    """
+
+    observations: Floats = ()  # type: ignore[assignment]
+    actions: Ints = ()  # type: ignore[assignment]
+    fallback: str | None = None
+    look_alikes: int = 0
+    left_out: int = 0
+
+    def __post_init__(self) -> None:
+        m = len(self.observations)
+        # Adding 0 turns −0 into 0, which no comparison tells apart.
+        observations = np.array(self.observations, dtype=np.float64).reshape(m, -1 if m else 0) + 0.0
+        actions = np.array(self.actions, dtype=np.int64)
+        if actions.shape != (m,):
+            raise InputError(f"there are {m} exceptional observations but actions of shape {actions.shape}")
+        if not np.isfinite(observations).all():
+            raise InputError("an exceptional observation has a number that is not finite")
+        if len(set(map(tuple, observations.tolist()))) < m:
+            raise InputError("an exceptional observation is listed twice")
+        for name, array in (("observations", observations), ("actions", actions)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    @property
+    def matter(self) -> bool:
+        """Whether the leaves alone do not say what is played."""
+        return bool(len(self) or self.look_alikes or self.left_out)
+
+    @cached_property
+    def table(self) -> dict[tuple[float, ...], int]:
+        """The action that is played on each exceptional observation."""
+        return dict(zip(map(tuple, self.observations.tolist()), self.actions.tolist(), strict=True))
+
+    def applied(self, observations: Floats, named: Ints) -> Ints:
+        """[n] what is played on n observations [n, F] whose leaves name the given actions [n]."""
+        if not len(self):
+            return named
+        pairs = zip(map(tuple, observations.tolist()), named.tolist(), strict=True)
+        return np.array([self.table.get(observation, action) for observation, action in pairs], dtype=np.int64)
+
+    def check(self, n_features: int, action_names: Sequence[str]) -> None:
+        """Raise unless the table fits a tree over these features and actions."""
+        if len(self) and self.observations.shape[1] != n_features:
+            raise InputError(
+                f"the exceptional observations have {self.observations.shape[1]} features, the tree has {n_features}"
+            )
+        if np.any((self.actions < 0) | (self.actions >= len(action_names))):
+            raise InputError(f"an exception plays an action that is not among the {len(action_names)} named ones")
+        if self.fallback is not None and self.fallback not in action_names:
+            raise InputError(f"the fallback {self.fallback!r:.80} is not among the {len(action_names)} actions")
+
+    def to_dict(self, action_names: Sequence[str]) -> dict[str, Any]:
+        """The table as JSON holds it."""
+        rows = zip(self.observations.tolist(), self.actions.tolist(), strict=True)
+        return {
+            "fallback": self.fallback,
+            "exceptions": [{"observation": observation, "action": action_names[a]} for observation, a in rows],
+            "look_alike_states": self.look_alikes,
+            "exceptions_left_out": self.left_out,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], action_names: Sequence[str]) -> "Exceptions":
+        """The table of a dictionary that has the entries of `to_dict` or, written before there were any, has none."""
+        rows = data.get("exceptions", [])
+        if not isinstance(rows, list):
+            raise InputError(f"'exceptions' is {rows!r:.40}; it must be a list")
+        fallback = data.get("fallback")
+        if not isinstance(fallback, str | None):
+            raise InputError(f"'fallback' is {fallback!r:.40}; it must be the name of an action or null")
+        return cls(
+            [_numbers(row) for row in rows],  # type: ignore[arg-type]
+            [_action(row, action_names) for row in rows],  # type: ignore[arg-type]
+            fallback,
+            *(_count(data, key) for key in ("look_alike_states", "exceptions_left_out")),
+        )
+
+
+def _numbers(row: Any) -> list[float]:
+    numbers = row.get("observation") if isinstance(row, dict) else None
+    plain = isinstance(numbers, list) and all(isinstance(x, int | float) and not isinstance(x, bool) for x in numbers)
+    if not plain or not numbers or not all(abs(x) < math.inf for x in numbers) or max(map(abs, numbers)) > 2**1023:
+        raise InputError(f"'exceptions' holds {row!r:.80}; it must hold an observation of numbers and an action")
+    return [float(x) for x in numbers]
+
+
+def _action(row: Any, action_names: Sequence[str]) -> int:
+    name = row.get("action")
+    if name not in action_names:
+        raise InputError(f"'exceptions' names the action {name!r:.80}, which is not among the {len(action_names)}")
+    return list(action_names).index(name)
+
+
+def _count(data: dict[str, Any], key: str) -> int:
+    count = data.get(key, 0)
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise InputError(f"{key!r} is {count!r:.40}; it must be a whole number")
+    return count

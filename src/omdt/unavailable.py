@@ -1,0 +1,112 @@
+"""Unavailable actions in a tree's own words: where a leaf names one, what is played there, and who must be told.
+
+A state is visited if the policy of the tree comes to it from a first state, and reached if any policy does. Where a
+visited state does not offer the action of its leaf, another is played (see `omdt.mdp`); the table of such observations
+goes with the tree wherever it is exported to. A tree may instead be forbidden to name, in any state that can be
+reached, an action that the state does not offer.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from omdt.exceptions import Exceptions
+from omdt.mdp import MDP, Floats, Ints
+from omdt.planning import visited
+from omdt.tree import TreePolicy, printable
+
+FALLBACK, FORBID = "fallback", "forbid"
+RULES = (FALLBACK, FORBID)
+"""What a tree may do where its action is not available: name it and have another played, or not name it at all."""
+
+MOST_EXCEPTIONS = 10_000
+"""Rows of a tree's table of exceptions; a longer one would make exported code of many megabytes."""
+
+MOST_SENTENCES = 10
+"""Pairs of a missing and a played action that are told in words, each with its number of states."""
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """In how many visited states a tree names one action and another is played."""
+
+    action: str
+    played: str
+    states: int
+
+
+def replacements(mdp: MDP, policy: Ints) -> tuple[Replaced, ...]:
+    """What is played instead of what in the states that a policy [S] visits, the most frequent first."""
+    if mdp.all_available:
+        return ()
+    states = np.flatnonzero(visited(mdp, policy))
+    named, played = policy[states], mdp.played[states, policy[states]]
+    pairs = Counter(zip(named[named != played].tolist(), played[named != played].tolist(), strict=True))
+    names = mdp.action_names
+    return tuple(Replaced(names[a], names[b], n) for (a, b), n in sorted(pairs.items(), key=lambda row: -row[1]))
+
+
+def with_exceptions(mdp: MDP, tree: TreePolicy, observations: Floats) -> TreePolicy:
+    """The tree with the table of what is played where it visits states that do not offer its action.
+
+    Args:
+        mdp: the problem.
+        tree: the policy.
+        observations: [S, F] what the tree reads in each state.
+    """
+    if mdp.all_available:
+        return replace(tree, exceptions=Exceptions(fallback=mdp.fallback))
+    policy = tree.actions(observations)
+    # Where an episode has ended and every action is available, nothing depends on what is played.
+    matters = ~(mdp.terminal & mdp.available.all(axis=1))
+    states = np.flatnonzero(visited(mdp, policy) & matters)
+    named, played = policy[states], mdp.played[states, policy[states]]
+    seen, group = np.unique(observations[states] + 0.0, axis=0, return_inverse=True)
+    group = group.ravel()
+    least, most = np.full(len(seen), mdp.n_actions), np.full(len(seen), -1)
+    np.minimum.at(least, group, played)
+    np.maximum.at(most, group, played)
+    missing = np.zeros(len(seen), dtype=np.bool_)
+    missing[group[named != played]] = True
+    listed = np.flatnonzero(missing & (least == most))
+    kept = listed[:MOST_EXCEPTIONS]
+    alike = int((missing & (least < most))[group].sum())
+    table = Exceptions(seen[kept], least[kept], mdp.fallback, alike, len(listed) - len(kept))
+    return replace(tree, exceptions=table)
+
+
+def violation(mdp: MDP, policy: Ints) -> str | None:
+    """The first state that can be reached and does not offer the action of a policy [S], in words."""
+    missing = mdp.reached & ~mdp.available[np.arange(mdp.n_states), policy]
+    if not missing.any():
+        return None
+    s = int(np.argmax(missing))
+    seen = ", ".join(f"{name} = {x:.6g}" for name, x in zip(mdp.feature_names, mdp.features[s], strict=True))
+    more = int(missing.sum()) - 1
+    others = f" and {more:,} other{'s' if more > 1 else ''}" if more else ""
+    return f"{mdp.action_names[policy[s]]!r} is not available in state {int(mdp.origin[s])} ({seen:.200}){others}"
+
+
+def sentences(replaced: Sequence[Replaced], exceptions: Exceptions) -> list[str]:
+    """What people must know about the actions that are played instead of those of the leaves."""
+    told = [
+        f"in {_states(entry.states)} {printable(entry.action)} is not available; {printable(entry.played)} is played"
+        for entry in replaced[:MOST_SENTENCES]
+    ]
+    rest = sum(entry.states for entry in replaced[MOST_SENTENCES:])
+    if rest:
+        told.append(f"in {rest:,} more visited states, another action is played than the leaf names")
+    if exceptions.look_alikes:
+        told.append(
+            f"{exceptions.look_alikes:,} visited states look alike but offer different actions; "
+            "whoever plays the tree there must know which are available"
+        )
+    if exceptions.left_out:
+        told.append(f"exports list {len(exceptions):,} exceptional observations and leave out {exceptions.left_out:,}")
+    return told
+
+
+def _states(count: int) -> str:
+    return "1 visited state" if count == 1 else f"{count:,} visited states"
