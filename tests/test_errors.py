@@ -33,7 +33,7 @@ def test_a_warning_points_at_the_line_that_called_the_package(tmp_path):
     path.write_text("x,action,next x\n0,go,1\n0,go,1\n1,stay,1\n1,go,0\n", encoding="utf-8")
     with pytest.warns(omdt.InputWarning) as caught:
         omdt.read(path)
-    assert len(caught) == 2
+    assert len(caught) == 3
     assert {Path(warning.filename) for warning in caught} == {Path(__file__)}
 
 

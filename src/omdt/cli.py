@@ -49,6 +49,7 @@ OPTIONS = {
     "seeds": "--seeds",
     "processes": "--processes",
     "discount": "--discount",
+    "unavailable": "--unavailable",
 }
 
 # The headings under which --help lists the commands.

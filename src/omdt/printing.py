@@ -54,19 +54,12 @@ def _meaning_of_value(solution: "Solution") -> str:
 
 
 def _meaning_of_bound(solution: "Solution") -> str:
-    trees = f"tree of {_limits(solution.max_depth, solution.max_leaf_nodes) or 'any size'}"
+    from omdt.solution import size_in_words
+
+    trees = f"tree of {size_in_words(solution.max_depth, solution.max_leaf_nodes) or 'any size'}"
     if solution.proven or not solution.bound_is_optimum:
         return f"no {trees} returns more"
     return f"no policy returns more; nothing lower is known for a {trees}"
-
-
-def _limits(max_depth: int | None, max_leaf_nodes: int | None) -> str:
-    limits = []
-    if max_depth is not None:
-        limits.append(f"depth ≤ {max_depth}")
-    if max_leaf_nodes is not None:
-        limits.append(f"at most {counted(max_leaf_nodes, 'leaf', 'leaves')}")
-    return " and ".join(limits)
 
 
 def _verdict(solution: "Solution") -> str:
@@ -83,9 +76,10 @@ def show_comparison(comparison: "Comparison", console: "Console") -> None:
     from rich.table import Table
 
     from omdt.comparing import MEANING
+    from omdt.solution import size_in_words
     from omdt.tree import printable
 
-    limits = _limits(comparison.max_depth, comparison.max_leaf_nodes)
+    limits = size_in_words(comparison.max_depth, comparison.max_leaf_nodes)
     console.print(f"[bold]{escape(printable(comparison.problem))}[/bold]  trees of {limits}\n")
     table = Table("method", box=None, header_style="bold", pad_edge=False)
     for heading in ("return", "normalised", "bound", "proven", "nodes", "seconds"):

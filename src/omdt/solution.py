@@ -10,6 +10,7 @@ from typing import Any
 
 from omdt import questions as statements
 from omdt.check import Questions
+from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.exceptions import Exceptions
 from omdt.files import write_whole
@@ -46,6 +47,16 @@ def tolerated_excess(value: float, gap: float, scale: float) -> float:
 def _measure(value: float, scale: float) -> float:
     """What a gap is relative to."""
     return max(abs(value), SMALL * scale, 1e-12)
+
+
+def size_in_words(max_depth: int | None, max_leaf_nodes: int | None) -> str:
+    """A size limit, as in `depth ≤ 2 and at most 3 leaves`; empty without one."""
+    limits = []
+    if max_depth is not None:
+        limits.append(f"depth ≤ {max_depth}")
+    if max_leaf_nodes is not None:
+        limits.append(f"at most {counted(max_leaf_nodes, 'leaf', 'leaves')}")
+    return " and ".join(limits)
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,11 @@ class Limits:
             raise InputError(f"gap is {self.gap!r}; it must be at least 0")
         if self.unavailable not in RULES:
             raise InputError(f"unavailable is {self.unavailable!r}; it must be {' or '.join(RULES)}")
+
+    @property
+    def words(self) -> str:
+        """The size limit in words, as in `depth ≤ 2 and at most 3 leaves`; empty without one."""
+        return size_in_words(self.max_depth, self.max_leaf_nodes)
 
     @property
     def limits_size(self) -> bool:

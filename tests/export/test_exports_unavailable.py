@@ -209,7 +209,7 @@ def read_battery(program: str, folder: Path, **parameters) -> omdt.MDP:
     path = folder / "battery.prism"
     path.write_text(program, encoding="utf-8")
     with pytest.warns(InputWarning, match="some but not all"):
-        return omdt.read(path, discount=0.99, **parameters)
+        return omdt.read(path, discount=0.99, reward="parcels", **parameters)
 
 
 @pytest.mark.needs("stormpy")

@@ -80,7 +80,7 @@ def test_an_unnamed_choice_without_alternative_is_what_every_action_means():
     choices.begin(2, "b", line=3)
     choices.targets.append(1)
     choices.probabilities.append(1.0)
-    with pytest.warns(InputWarning, match="1 of 3 states offer some but not all of the 2 actions"):
+    with pytest.warns(InputWarning, match="1 of 3 states offers some but not all of the 2 actions"):
         mdp = choices.mdp(where, np.array([1.0, 0, 0]), np.arange(3.0))
     assert mdp.action_names == ("a", "b")
     assert mdp.rewards.tolist() == [[0, 0], [3, 3], [0, 0]]

@@ -53,7 +53,7 @@ def test_the_machine_is_what_its_table_says():
     np.testing.assert_array_equal(mdp.rewards, [[4, 4], [3, -2], [1, -2], [0, 0]])
     np.testing.assert_array_equal(mdp.available, [[True, False], [True, True], [True, True], [True, True]])
     assert len(messages) == 1
-    assert "1 of 4 states offer some but not all of the 2 actions" in messages[0]
+    assert "1 of 4 states offers some but not all of the 2 actions" in messages[0]
 
 
 def test_its_best_tree_repairs_in_time():

@@ -85,7 +85,7 @@ def test_a_state_without_actions_stays():
 
 def test_an_action_that_a_state_lacks_keeps_its_number():
     P = {0: {1: [(1.0, 1, 1.0, False)]}, 1: {0: [(1.0, 1, 0.0, False)], 1: [(1.0, 0, 5.0, False)]}}
-    with pytest.warns(InputWarning, match="1 of 2 states offer some but not all of the 2 actions"):
+    with pytest.warns(InputWarning, match="1 of 2 states offers some but not all of the 2 actions"):
         mdp = omdt.from_gymnasium(toy(P, initial_state_distrib=[1, 0]))
     assert mdp.action_names == ("action_0", "action_1")
     assert mdp.rewards.tolist() == [[1, 1], [0, 5]]

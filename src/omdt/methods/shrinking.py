@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from omdt import planning
-from omdt.mdp import MDP
+from omdt.mdp import MDP, Bools
 from omdt.splits import Splits
 from omdt.tree import LEAF, TreePolicy
 from omdt.watch import Watch
@@ -20,7 +20,7 @@ MAX_EVALUATIONS = 2000
 """Trees evaluated at most, which trees with hundreds of nodes would exceed."""
 
 
-def shrunk(tree: TreePolicy, mdp: MDP, splits: Splits, watch: Watch) -> TreePolicy:
+def shrunk(tree: TreePolicy, mdp: MDP, splits: Splits, watch: Watch, allowed: Bools | None = None) -> TreePolicy:
     """The smallest tree that is found by taking questions out of a tree and returns as much up to rounding.
 
     Args:
@@ -28,14 +28,18 @@ def shrunk(tree: TreePolicy, mdp: MDP, splits: Splits, watch: Watch) -> TreePoli
         mdp: the problem.
         splits: the questions of the tree.
         watch: when its time is up, the tree is returned as far as it is shrunk.
+        allowed: [S, A] the actions that a leaf with each state may name; by default all.
     """
-    tree = _without_unvisited(tree, mdp, splits)
+    allowed = np.ones(mdp.rewards.shape, dtype=np.bool_) if allowed is None else allowed
+    tree = _without_unvisited(tree, mdp, splits, allowed)
     if tree.n_leaves == 1:
         return tree
 
     def returned(candidate: TreePolicy) -> float:
-        values = planning.policy_values(mdp, candidate.actions(splits.observations), watch)
-        return planning.expected_return(mdp, values).value
+        policy = candidate.actions(splits.observations)
+        if not allowed[np.arange(mdp.n_states), policy].all():
+            return -np.inf
+        return planning.expected_return(mdp, planning.policy_values(mdp, policy, watch)).value
 
     value = returned(tree)
     scale = planning.scale(mdp, planning.optimal_values(mdp, watch), watch)
@@ -43,7 +47,7 @@ def shrunk(tree: TreePolicy, mdp: MDP, splits: Splits, watch: Watch) -> TreePoli
     evaluations = 0
     smaller: TreePolicy | None = tree
     while smaller is not None:
-        tree = _without_unvisited(smaller, mdp, splits)
+        tree = _without_unvisited(smaller, mdp, splits, allowed)
         smaller = None
         for candidate in _with_less(tree):
             evaluations += 1
@@ -55,10 +59,10 @@ def shrunk(tree: TreePolicy, mdp: MDP, splits: Splits, watch: Watch) -> TreePoli
     return tree
 
 
-def _without_unvisited(tree: TreePolicy, mdp: MDP, splits: Splits) -> TreePolicy:
-    """The tree without the questions that matter only where it never comes."""
+def _without_unvisited(tree: TreePolicy, mdp: MDP, splits: Splits, allowed: Bools) -> TreePolicy:
+    """The tree without the questions that matter only where it never comes and may do anything."""
     visited = planning.visited(mdp, tree.actions(splits.observations))
-    return tree.reduced(splits.observations[visited])
+    return tree.reduced(splits.observations[visited | ~allowed.all(axis=1)])
 
 
 def _with_less(tree: TreePolicy) -> Iterator[TreePolicy]:

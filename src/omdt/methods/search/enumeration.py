@@ -56,6 +56,8 @@ def enumerate_trees(local: LocalSearch) -> float | None:
         if local.watch.remaining == 0 or local.watch.out_of_nodes:
             return None
         start, policy = None if values is None else values.value, local.policy(tree)
+        if not local.permits(policy):
+            continue
         values = planning.policy_values(local.mdp, policy, local.watch, start=start)
         returned = planning.expected_return(local.mdp, values)
         if returned.upper > bound:

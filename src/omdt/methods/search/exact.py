@@ -181,11 +181,19 @@ class Explorer:
     """Explores cases; what it learns about regions is kept from one case to the next, but never shows in a result."""
 
     def __init__(
-        self, mdp: MDP, sides: Bools, size: Size, optimal: Certified[Floats], symmetries: Symmetries, max_bytes: int
+        self,
+        mdp: MDP,
+        sides: Bools,
+        size: Size,
+        optimal: Certified[Floats],
+        symmetries: Symmetries,
+        allowed: Bools | None,
+        max_bytes: int,
     ) -> None:
         self.mdp, self.size, self.symmetries, self.max_bytes = mdp, size, symmetries, max_bytes
+        self.allowed: Bools = np.ones(mdp.rewards.shape, dtype=np.bool_) if allowed is None else allowed
         # Where it does not matter what is done, any action will do, and no question need tell states apart.
-        matters = decisive(mdp)
+        matters = decisive(mdp) | ~self.allowed.all(axis=1)
         self.regions = Regions(sides, np.flatnonzero(matters) if matters.any() else None)
         self.nothing = np.where(matters, -1, 0) if matters.any() else np.full(mdp.n_states, -1)
         self.optimal, self.start = optimal.value, optimal.upper
@@ -198,7 +206,7 @@ class Explorer:
             if self.order is None
             else SweptOptions(mdp, self.regions, self.order, acyclic=self.acyclic)
         )
-        self.losses = self._losses(self.optimal, np.ones(mdp.rewards.shape, dtype=np.bool_))
+        self.losses = self._losses(self.optimal, self.allowed)
         self.bases: dict[bool, Basis] = {}
         self.pinned_bases: dict[Pins, Basis] = {}
         self._returns: dict[bytes, Certified[float]] = {}
@@ -393,7 +401,7 @@ class Exploration:
             # returns the same or does not reach the target.
             tree, policy = self.explorer.filled_in(tree)
         value = self.explorer.value(policy)
-        if value.value > self.value:
+        if value.value > self.value and self.explorer.allowed[np.arange(len(policy)), policy].all():
             self.value, self.best = value.value, tree
         return value.upper if self.basis.seen is None else max(value.upper, self.target)
 
@@ -574,6 +582,8 @@ class Exploration:
         alike = self._symmetries_of(partial, actions, opens)
         for action in range(self.mdp.n_actions):
             if action == useless or np.any(self.explorer.symmetries.actions[alike, action] < action):
+                continue
+            if not self.explorer.allowed[chosen.region.states, action].all():
                 continue
             tree = replaced(partial.tree, chosen.path, action)
             if len(opens) > 1:

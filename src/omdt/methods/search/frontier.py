@@ -81,11 +81,13 @@ class Problem:
     size: Size
     optimal: Certified[Floats]
     symmetries: Symmetries
+    allowed: Bools | None
     max_bytes: int
 
     def explorer(self) -> Explorer:
         """A new explorer."""
-        return Explorer(self.mdp, self.sides, self.size, self.optimal, self.symmetries, self.max_bytes)
+        known = (self.optimal, self.symmetries, self.allowed)
+        return Explorer(self.mdp, self.sides, self.size, *known, self.max_bytes)
 
 
 _names = itertools.count()
@@ -267,11 +269,12 @@ class Frontier:
         max_bytes = 2 * memory // 3 // (limits.threads + 1)
         self.sides = local.splits.sides()
         symmetries, self.slack = self._symmetries(mdp)
-        self.problem = Problem(name, mdp, self.sides, local.size, local.optimal, symmetries, max_bytes)
+        self.problem = Problem(name, mdp, self.sides, local.size, local.optimal, symmetries, local.allowed, max_bytes)
         self.workers = Workers(self.problem, limits.threads, executor, watch)
         self.max_vectors = memory // 6 // (8 * mdp.n_states)
         self.explorer = self.problem.explorer()
-        self.may_pin = may_pin and self.explorer.acyclic
+        # What is not decided where pinned policies never go may be filled in with actions that are not allowed.
+        self.may_pin = may_pin and self.explorer.acyclic and local.allowed is None
         self.rounds, self.out_of_memory = 0, False
         self.unrestricted = self.proven = local.unrestricted
         self.root = (local.unrestricted, Partial(None, None))
@@ -371,7 +374,8 @@ class Frontier:
 
     def _report(self) -> None:
         self.local.bound = self.bound
-        self.watch.report(self.local.value, self.local.bound)
+        if self.local.best is not None:
+            self.watch.report(self.local.value, self.local.bound)
 
     def _explored(
         self, cases: list[Case], incumbent: Incumbent, nodes: int, watch: Watch, meanwhile: Callable[[], None]
@@ -410,6 +414,9 @@ class Frontier:
     def _symmetries(self, mdp: MDP) -> tuple[Symmetries, float]:
         """The symmetries of the problem, and what a tree may lose when they turn it into one that is looked at."""
         sides = self.sides
+        if self.local.allowed is not None:
+            # A renaming need not turn what is allowed into what is allowed.
+            return nothing(mdp, sides.shape[1]), 0.0
         symmetries = find(mdp, sides, decisive(mdp))
         # Every decision of a tree may be turned into the first of those that are alike, in so many steps at most; where
         # leaves turn out to be one, all begins anew.

@@ -29,6 +29,7 @@ from omdt.methods.search.ranks import Ranks
 from omdt.solution import Limits, tolerated_excess
 from omdt.splits import Splits
 from omdt.tree import Nodes, TreePolicy
+from omdt.unavailable import FORBID
 from omdt.watch import Watch
 
 Nested = Any
@@ -78,7 +79,7 @@ def local_search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Tree
     search.start()
     while watch.remaining > 0 and not (search.single or search.optimal_reached):
         search.climb(1)
-    return to_policy(search.best, splits, mdp)
+    return to_policy(0 if search.best is None else search.best, splits, mdp)
 
 
 def to_policy(tree: Nested, splits: Splits, mdp: MDP) -> TreePolicy:
@@ -109,6 +110,17 @@ def leaf_actions(tree: Nested) -> set[int]:
     return set() if tree is None else {tree}
 
 
+def allowed_actions(mdp: MDP, limits: Limits) -> Bools | None:
+    """[S, A] what a leaf with each state may name: where states that can be reached lack actions, these are forbidden.
+
+    None if every leaf may name everything.
+    """
+    if limits.unavailable != FORBID:
+        return None
+    allowed: Bools = mdp.available | ~mdp.reached[:, None]
+    return None if allowed.all() else allowed
+
+
 class LocalSearch:
     """Hill climbing with restarts; `best` and `value` improve while it runs.
 
@@ -119,6 +131,7 @@ class LocalSearch:
         optimal: [S] values of the best policy of any form.
         unrestricted: no policy of any form returns more.
         scale: the scale of the problem's returns.
+        allowed: [S, A] the actions that a leaf with each state may name; None if it may name all of them.
     """
 
     def __init__(self, mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> None:
@@ -133,11 +146,13 @@ class LocalSearch:
         self.engine: Engine = engine(mdp, watch)
         # Differences in return below this are rounding, not worth following.
         self.noise = planning.ROUNDING * max(abs(optimal_return.value), self.scale)
-        self.value = -np.inf
-        self.best: Nested = 0
+        self.allowed = allowed_actions(mdp, limits)
+        self.best: Nested | None = None
+        # Where not every tree is allowed, the first one may be hard to find; until then every return is an improvement.
+        self.value = -np.inf if self.allowed is None else self._least_return()
         self.seeds = self._seeds()
         self._polished: Nested = None
-        self._seconds = 0.0
+        self._seconds, self._permitted = 0.0, True
 
     @property
     def single(self) -> bool:
@@ -154,6 +169,15 @@ class LocalSearch:
         """Whether the best tree is as good as the best policy of any form."""
         return self.unrestricted <= self.target
 
+    def _least_return(self) -> float:
+        """A number below the return of every tree."""
+        worst = planning.expected_return(self.mdp, planning.worst_values(self.mdp))
+        return worst.lower - 1e-3 * max(self.scale, abs(worst.lower), abs(self.unrestricted))
+
+    def permits(self, policy: Ints) -> bool:
+        """Whether a tree with this policy [S] names nothing that is not allowed."""
+        return self.allowed is None or bool(self.allowed[np.arange(len(policy)), policy].all())
+
     def start(self) -> None:
         """Try every single leaf, and the trees that copy the optimal policy if they are small enough."""
         for action in range(self.mdp.n_actions):
@@ -163,6 +187,10 @@ class LocalSearch:
         if not self.single:
             for tree in self._copies():
                 self.consider(tree)
+        if self.best is None and self.allowed is not None:
+            tree = self._copy(self.allowed, np.arange(self.mdp.n_states), self.size.depth, self.size.leaves)
+            if tree is not None:
+                self.consider(tree)
 
     def climb(self, times: int) -> None:
         """Climb from the next seeds, and when there are no more, from perturbations of the best tree."""
@@ -170,12 +198,12 @@ class LocalSearch:
             if self._late() or self.optimal_reached:
                 return
             tree = next(self.seeds, None)
-            self.climb_from(self._perturbed(self.best) if tree is None else tree)
+            self.climb_from(self._perturbed(self.best or 0) if tree is None else tree)
 
     def finish(self) -> None:
         """Spend the time that was kept back on making the best tree locally best."""
         self.watch.reserve(2 * self._seconds)
-        if self.best != self._polished and not (self.single or self.optimal_reached or self._late()):
+        if self.best not in (None, self._polished) and not (self.single or self.optimal_reached or self._late()):
             self.climb_from(self.best)
 
     def _late(self) -> bool:
@@ -183,10 +211,11 @@ class LocalSearch:
 
     def consider(self, tree: Nested) -> float:
         """Make this the tree around which is searched, and the best one if it is."""
-        begin = time.perf_counter()
-        self.engine.rebase(self.policy(tree))
+        begin, policy = time.perf_counter(), self.policy(tree)
+        self.engine.rebase(policy)
         self._seconds = time.perf_counter() - begin
-        if self.engine.value > self.value + self.noise:
+        self._permitted = self.permits(policy)
+        if self._permitted and self.engine.value > self.value + self.noise:
             self.value, self.best = self.engine.value, tree
             polishing = min(POLISHING_SHARE * self.watch.time_limit, self._polishing_seconds(tree))
             self.watch.reserve(2 * self._seconds + polishing)
@@ -216,11 +245,11 @@ class LocalSearch:
         advantages = q.value - q.value.max(axis=1, keepdims=True)
         states = np.arange(self.mdp.n_states)
         optimal = planning.occupancies(self.mdp, planning.greedy(q), self.watch).value
-        yield self._fitted(advantages * optimal[:, None], states, self.size.depth, self.size.leaves)
+        yield self._fitted(self._weighed(advantages, optimal), states, self.size.depth, self.size.leaves)
         random = planning.occupancies(self.mdp, planning.random_policy(self.mdp), self.watch).value
         for weights in (random, optimal + random, np.ones(len(states)) / len(states)):
-            yield self._fitted(advantages * weights[:, None], states, self.size.depth, self.size.leaves)
-        self.engine.rebase(self.policy(self.best))
+            yield self._fitted(self._weighed(advantages, weights), states, self.size.depth, self.size.leaves)
+        self.engine.rebase(self.policy(self.best or 0))
         for _ in range(5):
             tree = self._fitted(self._gains(), states, self.size.depth, self.size.leaves)
             self.engine.rebase(self.policy(tree))
@@ -230,9 +259,12 @@ class LocalSearch:
         """Trees that do what an optimal policy does, in all states or in those it visits, if they are small enough."""
         q = planning.q_values(self.mdp, self.optimal)
         best, actions = planning.best_actions(q), planning.greedy(q)
+        everything = np.ones_like(best) if self.allowed is None else self.allowed
+        best = best & everything
+        actions = np.where(best[np.arange(len(actions)), actions], actions, best.argmax(axis=1))
         visited = planning.visited(self.mdp, actions)
         only: Bools = actions[:, None] == np.arange(self.mdp.n_actions)
-        for allowed in (best, np.where(visited[:, None], only, True)):
+        for allowed in (best, np.where(visited[:, None], only, everything)):
             tree = self._copy(allowed, np.arange(self.mdp.n_states), self.size.depth, self.size.leaves)
             if tree is not None:
                 yield tree
@@ -259,7 +291,13 @@ class LocalSearch:
         """[S, A] first-order gain of each action in each state."""
         x = self.engine.occupancies
         mixed = (1 - MIXING) * x + MIXING * x.sum() / len(x)
-        gains: Floats = mixed[:, None] * self.engine.advantages
+        return self._weighed(self.engine.advantages, mixed)
+
+    def _weighed(self, advantages: Floats, weights: Floats) -> Floats:
+        """[S, A] advantages times the weights of states; a loss beyond all others where an action is not allowed."""
+        gains: Floats = advantages * weights[:, None]
+        if self.allowed is not None:
+            gains[~self.allowed] = -1e3 * (np.abs(gains).sum() + 1e-300)
         return gains
 
     def climb_from(self, tree: Nested) -> None:
@@ -284,7 +322,7 @@ class LocalSearch:
 
         With many states the first one that is better will do.
         """
-        best_value, best_tree = self.engine.value, None
+        best_value, best_tree = self.engine.value if self._permitted else -np.inf, None
         for candidate, policy in candidates:
             if self._late():
                 break
@@ -296,7 +334,9 @@ class LocalSearch:
         return best_tree
 
     def _evaluated(self, policy: Ints) -> float:
-        """The return of a policy; how long it takes to find out is remembered."""
+        """The return of a policy, −∞ if it is not allowed; how long it takes to find out is remembered."""
+        if not self.permits(policy):
+            return -np.inf
         begin = time.perf_counter()
         value = self.engine.evaluate(policy)
         self._seconds = time.perf_counter() - begin

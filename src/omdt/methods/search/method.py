@@ -84,10 +84,23 @@ def search(
         stop = Stop.COMPLETE if complete else _why_stopped(frontier, watch)
         if not complete:
             local.finish()
-        tree = shrunk(to_policy(local.best, splits, mdp), mdp, splits, watch.closing())
+        if local.best is None:
+            raise _no_tree(limits, complete)
+        tree = shrunk(to_policy(local.best, splits, mdp), mdp, splits, watch.closing(), local.allowed)
         if frontier is not None and certificate is not None:
             bound = _certified(frontier, tree, local, Path(certificate), bound, questions)
     return Claim(tree, max(bound, local.value), stop)
+
+
+def _no_tree(limits: Limits, complete: bool) -> InputError:
+    """Why there is nothing to return."""
+    trees = f"tree of {limits.words} names only available actions"
+    if not complete:
+        return InputError(f"no {trees}, as far as was searched; allow more time or a larger tree, or use the fallback")
+    return InputError(
+        f"no {trees}: states that such a tree cannot tell apart have no action in common; allow a larger tree, or use "
+        "--unavailable fallback"
+    )
 
 
 def _climb_on(local: LocalSearch, watch: Watch) -> bool:
