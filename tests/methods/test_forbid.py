@@ -1,5 +1,7 @@
 """Methods against all trees where states lack actions: the fallback is played, or no leaf may name a missing one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from brute_force import threshold_questions, tree_policies
 from omdt import MDP, InputError, solve
+from omdt.methods.search.local import LocalSearch
 from omdt.solution import Stop
 from restricted import Restricted, restricted
 from strategies import environment
@@ -123,3 +126,18 @@ def test_the_rule_costs_nothing_where_everything_is_available():
 def test_a_forbidding_search_on_several_threads(threads):
     solution = solve(disjoint(), max_depth=2, unavailable="forbid", threads=threads)
     assert solution.value == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("reward", [0.0, -3.0, 1e-9, 1e9])
+def test_a_first_tree_is_found_by_exact_search_alone(reward, monkeypatch):
+    """Nothing is earned by one tree more than by another, and the local search is not asked."""
+    monkeypatch.setattr(LocalSearch, "start", lambda self: None)
+    monkeypatch.setattr(LocalSearch, "climb", lambda self, times: None)
+    mdp = disjoint()
+    same = replace(mdp, rewards=np.full((4, 2), reward))
+    for gap in (0.0, 1e-4, 2.0):
+        solution = solve(same, max_depth=2, unavailable="forbid", gap=gap)
+        assert solution.value == pytest.approx(2 * reward)
+        assert solution.tree.n_leaves == 4
+        with pytest.raises(InputError, match="names only available actions"):
+            solve(same, max_depth=1, unavailable="forbid", gap=gap)

@@ -162,17 +162,20 @@ class LocalSearch:
     @property
     def target(self) -> float:
         """What returns no more than this is no better than the best tree, as far as the gap and rounding tell."""
+        if self.best is None:
+            return self.value
         return self.value + 0.999 * tolerated_excess(self.value, self.limits.gap, self.scale)
 
     @property
     def optimal_reached(self) -> bool:
         """Whether the best tree is as good as the best policy of any form."""
-        return self.unrestricted <= self.target
+        return self.best is not None and self.unrestricted <= self.target
 
     def _least_return(self) -> float:
-        """A number below the return of every tree."""
-        worst = planning.expected_return(self.mdp, planning.worst_values(self.mdp))
-        return worst.lower - 1e-3 * max(self.scale, abs(worst.lower), abs(self.unrestricted))
+        """A number that is clearly below the return of every tree."""
+        worst = planning.expected_return(self.mdp, planning.worst_values(self.mdp)).lower
+        size = max(self.scale, abs(worst), abs(self.unrestricted))
+        return worst - (size if size > 1e-280 else 1.0)
 
     def permits(self, policy: Ints) -> bool:
         """Whether a tree with this policy [S] names nothing that is not allowed."""
