@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-search bench-solvers bench-milp bench-viper bench-certificates reproduce docs clean
+.PHONY: help install demo test lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-limits bench-search bench-solvers bench-milp bench-viper bench-certificates reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench         print build, planning and simulation times"
 	@echo "make bench-formats print time and memory of reading large models"
 	@echo "make bench-growth  time and memory of the search as lakes and networks grow (up to 20 minutes)"
+	@echo "make bench-limits  whether time limits and Ctrl-C are kept, from 10^3 to 10^6 states (some minutes)"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
 	@echo "make bench-solvers compare the inner solvers of the search by the shape of the problem (half a minute)"
 	@echo "make bench-milp    compare forms and solvers of the mixed-integer program (about an hour)"
@@ -73,6 +74,9 @@ bench-formats: install
 
 bench-growth: install
 	$(BIN)/python benchmarks/growth.py
+
+bench-limits: install
+	$(BIN)/python benchmarks/limits.py
 
 bench-search: install
 	$(BIN)/python benchmarks/search.py
