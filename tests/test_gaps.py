@@ -103,6 +103,15 @@ def test_a_problem_without_a_choice_has_no_normalised_return(run, tmp_path) -> N
     assert "proven optimal" in out
 
 
+@pytest.mark.needs("sklearn")
+def test_a_comparison_without_a_choice_has_no_normalised_returns(run, tmp_path) -> None:
+    mdp = MDP.from_dense(np.full((2, 2, 2), 0.5), np.ones((2, 2)), [1, 0], [[0], [1]])
+    omdt.write(mdp, tmp_path / "same.npz")
+    out = shown(run, "compare", tmp_path / "same.npz", "--depth", "1", "--seeds", "1", "--processes", "1")
+    assert "1.0000" not in out
+    assert out.count(" – ") == 7
+
+
 def test_one_leaf_is_one_leaf(run) -> None:
     out = shown(run, "solve", "frozenlake_4x4", "--leaves", "1")
     assert "0 decision nodes, 1 leaf, depth 0" in out

@@ -104,6 +104,12 @@ class Comparison:
                 return row
         raise KeyError(method)
 
+    @property
+    def indifferent(self) -> bool:
+        """Whether even the random policy is optimal, so that nothing lies between the two."""
+        random, optimal = self["random"].value, self["optimal"].value
+        return optimal - random <= planning.ROUNDING * max(abs(random), abs(optimal))
+
     def to_json(self) -> str:
         """One JSON object."""
         return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False, allow_nan=False) + "\n"

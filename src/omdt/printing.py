@@ -31,8 +31,7 @@ def show(solution: "Solution", console: "Console") -> None:
     table.add_column(justify="right")
     table.add_column(style="dim")
     table.add_row("value", f"{solution.value:.9g}", _meaning_of_value(solution))
-    # A bound is rounded up; printed above the optimum it would read as an error.
-    table.add_row("bound", f"{min(solution.bound, solution.optimal_return):.9g}", _meaning_of_bound(solution))
+    table.add_row("bound", f"{solution.shown_bound:.9g}", _meaning_of_bound(solution))
     table.add_row("optimal", f"{solution.optimal_return:.9g}", "best policy of any form")
     table.add_row("random", f"{solution.random_return:.9g}", "every available action equally likely")
     if solution.indifferent:
@@ -55,8 +54,10 @@ def _meaning_of_value(solution: "Solution") -> str:
 
 def _meaning_of_bound(solution: "Solution") -> str:
     from omdt.solution import size_in_words
+    from omdt.tree import printable
 
     trees = f"tree of {size_in_words(solution.max_depth, solution.max_leaf_nodes) or 'any size'}"
+    trees += escape(printable(solution.restriction))
     if solution.proven or not solution.bound_is_optimum:
         return f"no {trees} returns more"
     return f"no policy returns more; nothing lower is known for a {trees}"
@@ -90,7 +91,7 @@ def show_comparison(comparison: "Comparison", console: "Console") -> None:
         table.add_row(
             row.method,
             _with_error(f"{row.value:.6g}", row.value_error),
-            _with_error(f"{row.normalized_return:.4f}", row.normalized_error),
+            "–" if comparison.indifferent else _with_error(f"{row.normalized_return:.4f}", row.normalized_error),
             "" if row.bound is None else f"{row.bound:.6g}",
             "yes" if row.proven else "",
             "" if row.decision_nodes is None else f"{row.decision_nodes:.4g}",

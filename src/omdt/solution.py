@@ -18,7 +18,7 @@ from omdt.mdp import MDP, Floats
 from omdt.planning import ROUNDING
 from omdt.source import Source
 from omdt.tree import TreePolicy
-from omdt.unavailable import FALLBACK, RULES, Replaced, sentences
+from omdt.unavailable import FALLBACK, FORBID, RULES, Replaced, sentences
 from omdt.watch import TracePoint
 
 FORMAT = "omdt-solution-1"
@@ -238,6 +238,19 @@ class Solution:
     def bound_is_optimum(self) -> bool:
         """Whether the bound says no more than that no tree beats the best policy of any form."""
         return self.bound >= self.optimal_return - self.rounding
+
+    @property
+    def restriction(self) -> str:
+        """What the trees that the bound is about have in common beside their size, as in ` that asks only for X`."""
+        rules = [] if self.questions is None else [f"asks only for {self.questions.words()}"]
+        if self.unavailable == FORBID:
+            rules.append("names only available actions")
+        return f" that {' and '.join(rules)}" if rules else ""
+
+    @property
+    def shown_bound(self) -> float:
+        """The bound as it is shown to people: rounded up above the optimum it would read as an error."""
+        return min(self.bound, self.optimal_return)
 
     @property
     def indifferent(self) -> bool:

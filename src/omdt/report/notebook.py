@@ -3,7 +3,7 @@
 from html import escape
 
 from omdt.export.svg import to_svg
-from omdt.report.words import number, sentence, verdict
+from omdt.report.words import normalised, number, sentence, verdict
 from omdt.solution import Solution
 from omdt.tree import printable
 
@@ -12,14 +12,14 @@ def solution_html(solution: Solution) -> str:
     """The verdict, the figures and the drawn tree of a solution."""
     found = verdict(solution)
     figures = {
-        "value": solution.value,
-        "bound": solution.bound,
-        "optimal": solution.optimal_return,
-        "random": solution.random_return,
-        "normalised": solution.normalized_return,
+        "value": number(solution.value, 9),
+        "bound": number(solution.shown_bound, 9),
+        "optimal": number(solution.optimal_return, 9),
+        "random": number(solution.random_return, 9),
+        "normalised": normalised(solution),
     }
     heads = "".join(f"<th>{name}</th>" for name in figures)
-    cells = "".join(f"<td>{number(value, 9)}</td>" for value in figures.values())
+    cells = "".join(f"<td>{text}</td>" for text in figures.values())
     played = "".join(f"<p>{escape(sentence(text))}</p>\n" for text in solution.replaced_words())
     return (
         f"<p><b>{escape(printable(solution.problem))}</b>: {found.headline.lower()}. {escape(found.sentence)}</p>\n"

@@ -128,6 +128,7 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, Any
         "counted": counted,
         "replaced": [words.sentence(text) for text in solution.replaced_words()],
         "number": words.number,
+        "normalised": words.normalised,
         "percent": words.percent,
         "bars": _bars(solution),
         "drawing": Markup(drawn(tree, analysis)),
@@ -158,7 +159,7 @@ def _bars(solution: Solution) -> list[dict[str, Any]]:
     returns = [
         ("random policy", solution.random_return, "every available action equally likely"),
         ("this tree", solution.value, "its exact discounted return"),
-        ("bound", solution.bound, f"no {words.size_limit(solution)} returns more"),
+        ("bound", solution.shown_bound, f"no {words.size_limit(solution)} returns more"),
         ("optimal policy", solution.optimal_return, "the best policy of any form"),
     ]
     low = min(value for _, value, _ in returns)

@@ -36,6 +36,11 @@ def percent(share: float) -> str:
     return f"{100 * share:,.0f} %" if 10 <= share < 1000 else f"{100 * share:.3g} %"
 
 
+def normalised(solution: Solution) -> str:
+    """The return between random and optimal, if these differ."""
+    return "–" if solution.indifferent else f"{solution.normalized_return:.4f}"
+
+
 def states(names: Sequence[str], observations: Floats, *, marks: bool) -> list[str]:
     """What is observed in each of some states [n, F], as in `X = 2, Y = 0`.
 
@@ -73,7 +78,7 @@ def size_limit(solution: Solution) -> str:
     if solution.max_leaf_nodes is not None:
         limits.append(f"at most {counted(solution.max_leaf_nodes, 'leaf', 'leaves')}")
     tree = f"tree of {' and '.join(limits)}" if limits else "tree of any size"
-    return tree if solution.questions is None else f"{tree} that asks only for {solution.questions.words()}"
+    return tree + solution.restriction
 
 
 def verdict(solution: Solution) -> Verdict:
@@ -81,7 +86,8 @@ def verdict(solution: Solution) -> Verdict:
     trees = size_limit(solution)
     if solution.gap == 0:
         return Verdict("Proven optimal", f"No {trees} returns more than this one.")
-    room = f"No {trees} returns more than {number(solution.bound)}, which is {number(solution.excess)} above this one"
+    bound, excess = number(solution.shown_bound), number(solution.excess)
+    room = f"No {trees} returns more than {bound}, which is {excess} above this one"
     if solution.proven:
         gaps = f"({percent(solution.gap)}); a gap of {percent(solution.requested_gap)} was asked for."
         return Verdict("Proven optimal within the gap", f"{room} {gaps}")
