@@ -192,7 +192,8 @@ def occupancies(mdp: MDP, policy: Policy, watch: Watch | None = None) -> Certifi
 
 def expected_return(mdp: MDP, values: Certified[Floats]) -> Certified[float]:
     """p0·V, the value of the first state on average."""
-    total = math.fsum(mdp.initial * values.value)
+    first = np.flatnonzero(mdp.initial)
+    total = math.fsum(mdp.initial[first] * values.value[first])
     rounding = 4 * EPSILON * float(np.abs(values.value).max())
     return Certified(total, values.error * (1 + mdp.n_states * EPSILON) + rounding)
 

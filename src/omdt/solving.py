@@ -99,6 +99,7 @@ def solve(
     watch = Watch(time_limit, progress, limits.node_limit)
     with watch.catching_interrupts(), one_thread():
         splits = Splits.of(mdp) if splits is None else splits
+        recognised_by = fingerprint(mdp)
         planning.optimal_values(mdp, watch.part(PLANNING_SHARE * watch.time_limit))
         random = _random_return(mdp, watch.part(PLANNING_SHARE * watch.time_limit))
     claim = METHODS[method](mdp, splits, limits, watch, **options)
@@ -140,7 +141,7 @@ def solve(
         value_error=value.error,
         questions=questions,
         source=mdp.source,
-        fingerprint=fingerprint(mdp),
+        fingerprint=recognised_by,
         unavailable=unavailable,
         replaced=replacements(mdp, policy),
     )
