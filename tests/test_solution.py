@@ -35,7 +35,7 @@ PROMISED = [
 ]
 EXTENSIONS = {
     *("node_limit", "rounding", "scale", "value_error", "requested_gap"),
-    *("feature_names", "integer_features", "action_names"),
+    *("feature_names", "integer_features", "truth_features", "action_names"),
     *("source", "fingerprint"),
     *("unavailable", "fallback", "replaced", "exceptions", "look_alike_states", "exceptions_left_out"),
 }

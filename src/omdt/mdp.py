@@ -53,6 +53,7 @@ class MDP:
             of the others may be given as anything, they are replaced by those of the action that is played instead.
         fallback: name of the action that is played where an unavailable one is named, if it is available there itself;
             otherwise, and by default, the first available action is.
+        truths: names of the features that are truth values where the problem comes from; they are 0 or 1 here.
     """
 
     transitions: sparse.csr_array
@@ -67,6 +68,7 @@ class MDP:
     source: Source | None = None
     available: Bools = ()  # type: ignore[assignment]
     fallback: str | None = None
+    truths: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         rewards = _numbers(self.rewards, "rewards")
@@ -114,6 +116,7 @@ class MDP:
         origin = np.array(self.origin, dtype=np.int64) if len(self.origin) else np.arange(S)
         if origin.shape != (S,):
             raise InputError(f"origin must have shape [{S}], one index a state, but has shape {origin.shape}")
+        truths = _truths(self.truths, features, feature_names)
         if not isinstance(self.name, str):
             raise InputError(f"the MDP's name must be a string, not {self.name!r}")
 
@@ -131,6 +134,7 @@ class MDP:
             "origin": origin,
             "available": available,
             "fallback": fallback,
+            "truths": truths,
         }.items():
             object.__setattr__(self, field, value)
 
@@ -216,6 +220,7 @@ class MDP:
             source=self.source,
             available=self.available[kept],
             fallback=self.fallback,
+            truths=self.truths,
         )
 
     @classmethod
@@ -526,6 +531,17 @@ def _names(names: Sequence[str], count: int, what: str) -> tuple[str, ...]:
         if given.index(name) < i:
             raise InputError(f"{what}s {given.index(name)} and {i} have the same name {name!r}; names must be distinct")
     return tuple(str(name) for name in given)
+
+
+def _truths(truths: Sequence[str], features: Floats, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the features that are truth values, which must be 0 or 1."""
+    for name in truths:
+        if name not in names:
+            raise InputError(f"truths has the feature {name!r}; there are {', '.join(names)}")
+        column = features[:, names.index(name)]
+        if (bad := _first((column != 0) & (column != 1))) is not None:
+            raise InputError(f"feature {name!r} of state {bad[0]} is {column[bad]}; a truth value must be 0 or 1")
+    return tuple(truths)
 
 
 def _csr(matrix: Any, shape: tuple[int, int] | None = None, what: str = "transitions") -> sparse.csr_array:

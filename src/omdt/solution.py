@@ -324,6 +324,7 @@ class Solution:
             "trace": [list(point) for point in self.trace],
             "feature_names": list(self.tree.feature_names),
             "integer_features": list(self.tree.integer),
+            "truth_features": list(self.tree.truths),
             "action_names": list(self.tree.action_names),
             **({} if self.questions is None else {"questions": statements.to_dict(self.questions)}),
             "tree": self.tree.to_dict(),
@@ -352,7 +353,8 @@ class Solution:
             _names(data, "action_names"),
             [mark is True for mark in _entry(data, "integer_features", list)],
         )
-        tree = replace(tree, exceptions=Exceptions.from_dict(data, tree.action_names))
+        truths = _names(data, "truth_features") if "truth_features" in data else []
+        tree = replace(tree, exceptions=Exceptions.from_dict(data, tree.action_names), truths=tuple(truths))
         unavailable = data.get("unavailable", FALLBACK)
         if unavailable not in RULES:
             raise InputError(f"'unavailable' is {unavailable!r:.40}; it must be {' or '.join(RULES)}")

@@ -1,6 +1,7 @@
 """The one verb: solve(mdp, …) runs a method, recomputes the value of its tree, and refuses a false claim."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -111,7 +112,7 @@ def solve(
         scale = planning.scale(mdp, values, watch.closing())
     if unavailable == FORBID:
         _check_available(mdp, policy, method)
-    tree = with_exceptions(mdp, tree, splits.observations)
+    tree = replace(with_exceptions(mdp, tree, splits.observations), truths=mdp.truths)
     optimal = planning.expected_return(mdp, values)
     _check_size(tree, limits)
     bound, rounding = _checked_bound(claim, value, optimal, scale)

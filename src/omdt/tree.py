@@ -36,6 +36,7 @@ class TreePolicy:
         equality: [N] whether the node asks for equality; by default none does.
         integer: [F] whether a feature takes whole numbers only, which are then shown as such; by default none does.
         exceptions: what is played where the action of a leaf is not available; by default every action is.
+        truths: names of the features that are truth values where the problem comes from; 1 is true.
     """
 
     feature: Ints
@@ -48,6 +49,7 @@ class TreePolicy:
     equality: Bools = ()  # type: ignore[assignment]
     integer: tuple[bool, ...] = ()
     exceptions: Exceptions = NO_EXCEPTIONS
+    truths: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         nodes = len(self.feature)
@@ -71,6 +73,7 @@ class TreePolicy:
             features, marks = counted(len(self.feature_names), "feature"), counted(len(self.integer), "integer mark")
             raise InputError(f"the tree has {features} but {marks}")
         _check_structure(self)
+        object.__setattr__(self, "truths", tuple(name for name in self.truths if name in self.feature_names))
         self.exceptions.check(len(self.feature_names), self.action_names)
 
     @classmethod
@@ -273,6 +276,7 @@ class TreePolicy:
             threshold=_midway(smaller, X),
             integer=tuple(bool(whole) for whole in (X == np.floor(X)).all(axis=0)),
             exceptions=self.exceptions,
+            truths=self.truths,
         )
 
     def reduced(self, observations: ArrayLike) -> Self:

@@ -231,6 +231,58 @@ def test_a_robot_without_power_does_in_storm_what_was_printed(tmp_path, depth, f
         assert planning.expected_return(chain, values).value == pytest.approx(solution.value, rel=1e-12)
 
 
+LIFT = """mdp
+module lift
+  x : [0..4] init 0;
+  up : bool init false;
+  full : bool init false;
+  [go] x<4 & up -> 0.9:(x'=x+1) + 0.1:(up'=false);
+  [rise] !up -> 0.8:(up'=true) + 0.2:(full'=true);
+  [wait] true -> 0.5:(full'=!full) + 0.5:true;
+  [reset] x=4 -> (x'=0) & (up'=false) & (full'=false);
+endmodule
+rewards "parcels"
+  [reset] !full : 10;
+  [reset] full : 4;
+  [rise] true : -1;
+endrewards
+"""
+
+
+@pytest.mark.needs("stormpy")
+@pytest.mark.parametrize("rule", ["fallback", "forbid"])
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_truth_values_are_asked_as_the_language_has_them(tmp_path, depth, rule):
+    """Storm refuses a model in which a truth value is compared with a number."""
+    path = tmp_path / "lift.prism"
+    path.write_text(LIFT, encoding="utf-8")
+    with pytest.warns(InputWarning, match="some but not all"):
+        mdp = omdt.read(path, discount=0.95, reward="parcels")
+    assert set(mdp.truths) == {"full", "up"}
+    solution = omdt.solve(mdp, max_depth=depth, unavailable=rule)
+    value, choices = in_storm(LIFT + export_tree(solution.tree, "prism"), tmp_path / "composed.prism", 0.95)
+    assert value == pytest.approx(solution.value, rel=1e-6, abs=1e-6)
+    assert set(choices) == {1}
+
+
+@pytest.mark.parametrize(
+    ("guard", "node"),
+    [
+        ("!up", {"threshold": 0.5}),
+        ("!up", {"threshold": 0.0}),
+        ("up", {"equals": 1.0}),
+        ("!up", {"equals": 0.0}),
+        ("true", {"threshold": 1.0}),
+        ("false", {"threshold": -1.0}),
+        ("false", {"equals": 2.0}),
+    ],
+)
+def test_every_question_about_a_truth_value_has_its_guard(guard, node):
+    nested = {"feature": "up", **node, "left": {"action": "a"}, "right": {"action": "b"}}
+    tree = replace(TreePolicy.from_dict(nested, ("up",), ("a", "b")), truths=("up",))
+    assert f"[a] ({guard}) -> true;" in export_tree(tree, "prism")
+
+
 def in_prism(problem: Restricted) -> str:
     """A random problem in the PRISM language; it begins in the likeliest of its first states."""
     mdp, lines = problem.mdp, ["mdp", "module world"]

@@ -1,6 +1,7 @@
 """DRN and PRISM explicit files hold the MDP to the last bit; `read` gives it back, and Storm finds the same optimum."""
 
 import re
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from scipy import sparse
 
-from omdt import MDP, InputWarning, planning, read, solve, write
+from omdt import MDP, InputError, InputWarning, planning, read, solve, write
 from omdt.environments import PAPER
 from omdt.names import prism_identifiers
 from strategies import environment, good_arrays, mdp_from, mdps
@@ -207,3 +208,26 @@ def test_prism_files_keep_every_number(tmp_path_factory, mdp):
     assert header == '0="init" 1="deadlock"'
     assert labels == [f"{s}: 0" for s in np.flatnonzero(mdp.initial)]
     assert sorted(file.suffix for file in path.parent.iterdir()) == [".lab", ".sta", ".tra", ".trew"]
+
+
+@pytest.mark.parametrize("ending", ["npz", "drn", "tra"])
+def test_truth_values_stay_truth_values(tmp_path, ending):
+    mdp = MDP.from_dense(
+        np.eye(2)[:, None, :], np.ones((2, 1)), [1, 0], [[0, 1], [1, 3]], feature_names=("up", "x"), truths=("up",)
+    )
+    path = tmp_path / f"model.{ending}"
+    write(mdp, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        again = read(path, discount=0.9)
+    assert again.truths == ("up",)
+    np.testing.assert_array_equal(again.features, mdp.features)
+    assert solve(again, max_depth=1).tree.truths == ("up",)
+
+
+def test_a_truth_value_is_0_or_1():
+    parts = (np.eye(2)[:, None, :], np.ones((2, 1)), [1, 0], [[0], [2]])
+    with pytest.raises(InputError, match=r"feature 'up' of state 1 is 2\.0; a truth value must be 0 or 1"):
+        MDP.from_dense(*parts, feature_names=("up",), truths=("up",))
+    with pytest.raises(InputError, match="truths has the feature 'down'; there are up"):
+        MDP.from_dense(*parts, feature_names=("up",), truths=("down",))

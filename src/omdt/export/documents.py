@@ -38,6 +38,7 @@ def to_json(tree: TreePolicy) -> str:
             "format": FORMAT,
             "feature_names": list(tree.feature_names),
             "integer_features": list(tree.integer),
+            "truth_features": list(tree.truths),
             "action_names": list(tree.action_names),
             "tree": tree.to_dict(),
             **tree.exceptions.to_dict(tree.action_names),

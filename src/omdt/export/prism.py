@@ -9,10 +9,13 @@ let through for the very valuation of the state.
 """
 
 import math
+import operator
 
 from omdt.export.code import caveats
 from omdt.names import prism_identifiers
 from omdt.tree import LEAF, TreePolicy
+
+COMPARED = {"<=": operator.le, ">": operator.gt, "=": operator.eq, "!=": operator.ne}
 
 Bounds = dict[tuple[int, str, float], float]
 """What a path demands: the tightest number by feature and operator; (in)equalities are kept apart by their number."""
@@ -25,7 +28,7 @@ def to_prism(tree: TreePolicy) -> str:
     for action, bounds in _leaves(tree):
         guards[action].append(_conjunction(tree, bounds, features))
     for observation, action in tree.exceptions.table.items():
-        tests = (f"{name}={_number(x)}" for name, x in zip(features, observation, strict=True))
+        tests = (_test(tree, j, "=", x, features) for j, x in enumerate(observation))
         guards[action].append(f"({' & '.join(tests)})")
     lines = ["// A decision tree policy: the model may take an action only where the tree takes it."]
     if len(tree.exceptions):
@@ -67,11 +70,17 @@ def _leaves(tree: TreePolicy) -> list[tuple[int, Bounds]]:
 
 
 def _conjunction(tree: TreePolicy, bounds: Bounds, features: list[str]) -> str:
-    tests = []
-    for (j, operator, _), k in bounds.items():
-        whole = tree.integer[j] and operator in ("<=", ">")
-        tests.append(f"{features[j]}{operator}{_number(float(math.floor(k)) if whole else k)}")
+    tests = [_test(tree, j, sign, k, features) for (j, sign, _), k in bounds.items()]
     return f"({' & '.join(tests)})" if tests else "true"
+
+
+def _test(tree: TreePolicy, j: int, sign: str, k: float, features: list[str]) -> str:
+    """A comparison of a variable with a number; a truth value is not compared, it holds or not."""
+    if tree.feature_names[j] in tree.truths:
+        false, true = (COMPARED[sign](x, k) for x in (0.0, 1.0))
+        return {(False, True): features[j], (True, False): f"!{features[j]}"}.get((false, true), str(true).lower())
+    whole = tree.integer[j] and sign in ("<=", ">")
+    return f"{features[j]}{sign}{_number(float(math.floor(k)) if whole else k)}"
 
 
 def _number(k: float) -> str:

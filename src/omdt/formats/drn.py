@@ -375,11 +375,13 @@ class _Model:
             self.choices.tell_of_places(str(self.path))
             self._look_beside()
         features, names = self.valuations.features(self.state + 1, self.choices.differ)
+        called = tuple(self.header.called["feature"].get(name, name) for name in names)
         return self.choices.mdp(
             self._where,
             self._distribution(),
             features,
-            feature_names=tuple(self.header.called["feature"].get(name, name) for name in names),
+            feature_names=called,
+            truths=tuple(called[place] for place in self.valuations.truths),
             discount=discount,
             name=str(self.path),
             fallback=fallback,

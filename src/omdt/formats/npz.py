@@ -2,8 +2,8 @@
 
 Arrays `data, indices, indptr` (CSR of shape [S·A, S], row s·A + a), `rewards` [S, A], `initial` [S], `features` [S, F],
 `discount` (scalar), `feature_names` [F] and `action_names` [A] (unicode), and optionally `origin` [S], `available`
-[S, A] (Boolean) and `fallback` (unicode, scalar). Rows and rewards of unavailable actions may hold anything; what is
-written there is what is played instead.
+[S, A] (Boolean), `fallback` (unicode, scalar) and `truths` (unicode, the names of features that are truth values). Rows
+and rewards of unavailable actions may hold anything; what is written there is what is played instead.
 """
 
 import math
@@ -30,7 +30,7 @@ REQUIRED = (
     "feature_names",
     "action_names",
 )
-OPTIONAL = ("origin", "available", "fallback")
+OPTIONAL = ("origin", "available", "fallback", "truths")
 
 ARRAY, ARCHIVE, EMPTY_ARCHIVE = b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06"
 """How a single array of numpy begins, and how archives do."""
@@ -79,6 +79,8 @@ def write_npz(mdp: MDP, path: Path) -> None:
         arrays["available"] = mdp.available
     if mdp.fallback is not None:
         arrays["fallback"] = np.array(mdp.fallback)
+    if mdp.truths:
+        arrays["truths"] = np.array(mdp.truths)
     write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
 
 
@@ -159,8 +161,8 @@ def _mdp(arrays: dict[str, Any], name: str) -> MDP:
     for key in ("indices", "indptr", "origin"):
         if key in arrays and (arrays[key].ndim != 1 or not np.issubdtype(arrays[key].dtype, np.integer)):
             raise InputError(f"{key} must be a list of whole numbers")
-    for key in ("feature_names", "action_names"):
-        if arrays[key].dtype.kind != "U" or arrays[key].ndim != 1:
+    for key in ("feature_names", "action_names", "truths"):
+        if key in arrays and (arrays[key].dtype.kind != "U" or arrays[key].ndim != 1):
             raise InputError(f"{key} must be a list of unicode strings, not of type {arrays[key].dtype}")
     if "available" in arrays and arrays["available"].dtype != np.bool_:
         raise InputError(f"available must be Boolean, not of type {arrays['available'].dtype}")
@@ -183,4 +185,5 @@ def _mdp(arrays: dict[str, Any], name: str) -> MDP:
         origin=arrays.get("origin", ()),
         available=arrays.get("available", ()),
         fallback=str(arrays["fallback"]) if "fallback" in arrays else None,
+        truths=tuple(str(text) for text in arrays.get("truths", ())),
     )

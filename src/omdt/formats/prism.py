@@ -70,7 +70,8 @@ def read_tra(
     earned = model.expected_rewards(structures[chosen.name])
     model.choices.rewards = array("d", chosen.sign * earned)
     model.choices.tell_of_places(str(path))
-    features, names = _features(path, S)
+    valuations = _valuations(path)
+    features, names = valuations.features(S)
     initial, labels = _labels(path, S)
     chosen.tell(model.choices.rewards, labels)
     return model.choices.mdp(
@@ -78,6 +79,7 @@ def read_tra(
         initial,
         features,
         feature_names=names,
+        truths=tuple(names[place] for place in valuations.truths),
         discount=discount_or_default(path, discount),
         name=str(path),
         fallback=fallback,
@@ -237,8 +239,8 @@ def _state_rewards(path: Path, S: int) -> Floats:
     return rewards
 
 
-def _features(path: Path, S: int) -> tuple[Floats, tuple[str, ...]]:
-    """[S, F] the variables of the states, from the file .sta if there is one."""
+def _valuations(path: Path) -> Valuations:
+    """The variables of the states, from the file .sta if there is one."""
     file = path.with_suffix(".sta")
     valuations = Valuations(file)
     for i, (number, line) in enumerate(_data_lines(file) if file.exists() else ()):
@@ -252,7 +254,7 @@ def _features(path: Path, S: int) -> tuple[Floats, tuple[str, ...]]:
             valuations.take(whole_number_in(match[1], file, number, "the state"), values, number)
         else:
             raise fault(file, number, f"expected a state such as 0:(1,2), found {text!r:.40}")
-    return valuations.features(S)
+    return valuations
 
 
 def _labels(path: Path, S: int) -> tuple[Floats, list[str]]:

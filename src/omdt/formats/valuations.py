@@ -31,6 +31,7 @@ class Valuations:
         self.names: list[str] = []
         self._values = array("d")
         self._states = array("i")
+        self._numbers: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._states)
@@ -66,9 +67,12 @@ class Valuations:
     def _take(self, state: int, values: Sequence[str], line: int) -> None:
         if len(values) != len(self.names):
             raise fault(self.path, line, f"expected {counted(len(self.names), 'variable')}, found {len(values)}")
-        for name, value in zip(self.names, values, strict=True):
+        for place, (name, value) in enumerate(zip(self.names, values, strict=True)):
             truth = TRUTH.get(value)
-            self._values.append(number_in(value, self.path, line, f"variable {name!r}") if truth is None else truth)
+            if truth is None:
+                self._numbers.add(place)
+                truth = number_in(value, self.path, line, f"variable {name!r}")
+            self._values.append(truth)
         self._states.append(state)
 
     def _learn(self, names: list[str], line: int) -> None:
@@ -92,9 +96,16 @@ class Valuations:
                 raise InputError(
                     f"{file}: state {state} {what} the variable {odd!r:.40}, unlike state {self._states[0]}"
                 )
-            for name in self.names:
+            for place, name in enumerate(self.names):
+                if not isinstance(variables[name], bool):
+                    self._numbers.add(place)
                 self._values.append(_plain(variables[name], f"{file}: state {state}: variable {name!r:.40}"))
             self._states.append(state)
+
+    @property
+    def truths(self) -> list[int]:
+        """The places of the variables whose values are true or false in all states."""
+        return [place for place in range(len(self.names)) if place not in self._numbers] if self._states else []
 
     def features(self, S: int, differ: Callable[[Ints], bool] | None = None) -> tuple[Floats, tuple[str, ...]]:
         """[S, F] the variables of S states and their names; without any, the number of the state.

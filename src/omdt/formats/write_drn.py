@@ -54,7 +54,8 @@ def _lines(mdp: MDP) -> Iterator[str]:
         start = float(mdp.initial[s])
         rewards = "" if uniform else f" [0, {start!r}]"
         yield f"state {s}{rewards}{' init' if start > 0 else ''}"
-        yield f"//[{' & '.join(f'{name}={number(x)}' for name, x in zip(features, mdp.features[s], strict=True))}]"
+        values = values_of(mdp, s)
+        yield f"//[{' & '.join(f'{name}={x}' for name, x in zip(features, values, strict=True))}]"
         for a in np.flatnonzero(mdp.available[s]).tolist():
             reward = float(mdp.rewards[s, a])
             yield f"\taction {actions[a]} [{reward!r}]" if uniform else f"\taction {actions[a]} [{reward!r}, 0]"
@@ -66,6 +67,13 @@ def _names(kind: str, identifiers: Sequence[str], names: Sequence[str]) -> Itera
     for identifier, name in zip(identifiers, names, strict=True):
         if identifier != name:
             yield f"// {kind} {identifier} is called {json.dumps(name)}"
+
+
+def values_of(mdp: MDP, s: int) -> list[str]:
+    """The features of a state, truth values as such."""
+    truths = [name in mdp.truths for name in mdp.feature_names]
+    pairs = zip(mdp.features[s], truths, strict=True)
+    return [("true" if x else "false") if truth else number(x) for x, truth in pairs]
 
 
 def successors(mdp: MDP, s: int, a: int) -> Iterator[tuple[int, float]]:

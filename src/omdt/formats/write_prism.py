@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from omdt.files import write_whole
-from omdt.formats.write_drn import number, successors
+from omdt.formats.write_drn import successors, values_of
 from omdt.mdp import MDP, Bools
 from omdt.names import prism_identifiers
 
@@ -32,7 +32,7 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 def _states(mdp: MDP, features: list[str]) -> Iterator[str]:
     yield f"({','.join(features)})"
     for s in range(mdp.n_states):
-        yield f"{s}:({','.join(number(x) for x in mdp.features[s])})"
+        yield f"{s}:({','.join(values_of(mdp, s))})"
 
 
 def _labels(mdp: MDP) -> Iterator[str]:
