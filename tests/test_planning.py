@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from omdt import MDP, InputError, TreePolicy, evaluate, planning
+from omdt import MDP, InputError, TreePolicy, evaluate, planning, systems
 from omdt.environments import PAPER
 from omdt.planning import Certified
 from omdt.watch import Watch
@@ -42,7 +42,7 @@ def dense_values(mdp: MDP, policy: np.ndarray) -> np.ndarray:
 
 def use_dense_states(patch: pytest.MonkeyPatch, states: int) -> None:
     """Plan with dense factors up to so many states, and forget what was planned otherwise."""
-    patch.setattr(planning, "DENSE_STATES", states)
+    patch.setattr(systems, "DENSE_STATES", states)
     planning._OPTIMA.clear()
 
 
@@ -263,7 +263,7 @@ def test_the_iterative_path_agrees_with_the_dense_one(mdp, seed):
 def test_both_paths_agree_on_the_environments_and_with_the_reference(name, monkeypatch):
     mdp = environment(name)
     random = planning.random_policy(mdp)
-    for dense_states in (0, planning.DENSE_STATES):
+    for dense_states in (0, systems.DENSE_STATES):
         use_dense_states(monkeypatch, dense_states)
         values = {
             "optimal_return": planning.optimal_values(mdp),
@@ -497,7 +497,7 @@ LARGE = {"grid": lambda discount: grid(40, discount), "mixing": lambda discount:
 @pytest.mark.parametrize("kind", LARGE)
 def test_many_states_agree_with_a_sparse_factorisation_at_any_discount(kind, discount):
     mdp = LARGE[kind](discount)
-    assert mdp.n_states > planning.DENSE_STATES
+    assert mdp.n_states > systems.DENSE_STATES
     policy = np.random.default_rng(2).integers(mdp.n_actions, size=mdp.n_states)
     P, r = planning.markov_chain(mdp, policy)
     system = (sparse.eye_array(mdp.n_states) - discount * P).tocsc()
@@ -517,7 +517,7 @@ def test_every_solver_alone_is_right_or_leaves_the_rest_to_others(kind, solver, 
     policy = np.random.default_rng(2).integers(mdp.n_actions, size=mdp.n_states)
     expected = planning.policy_values(mdp, policy)
     for other in {"by_krylov", "by_factors", "by_sweeps"} - {solver}:
-        monkeypatch.setattr(planning._System, other, lambda self: None)
+        monkeypatch.setattr(systems.System, other, lambda self: None)
     values = planning.policy_values(mdp, policy)
     assert np.abs(values.value - expected.value).max() <= values.error + expected.error
     if (kind, solver) != ("mixing", "by_factors"):

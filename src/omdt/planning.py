@@ -14,17 +14,13 @@ by which a stored row may exceed 1, so the bound holds for the MDP exactly as st
 
 **Method.** Policy iteration. Before every improvement a few Gauss–Seidel sweeps of T in alternating directions carry
 values across the state space, which policy iteration alone does one step an iteration on grid-like problems. A policy
-is evaluated by a dense factorisation when there are few states (`DENSE_STATES`), otherwise in memory proportional to
-the non-zeros: by BiCGSTAB, which is fast where the chain mixes fast; where that stalls, by an incomplete LU
-factorisation of limited fill, which is nearly exact on chains with structure, and refinement; and where that fails too,
-by Gauss–Seidel sweeps of T_π, which always contract.
+is evaluated by whatever solves its linear system soonest (`omdt.systems`).
 
 **Time.** Functions that may take long accept a `Watch`. When its time is up they return the estimate they have reached;
 its error is certified like any other, only wider.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -33,39 +29,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import lu_factor, lu_solve
-from scipy.sparse.linalg import LinearOperator, bicgstab, spilu
 
 from omdt.errors import InputError
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
+from omdt.systems import TARGET, fixpoint, late, product
 from omdt.tree import TreePolicy
-from omdt.watch import OutOfTimeError, Watch, one_thread
+from omdt.watch import Watch, one_thread
 
 Policy = NDArray[np.int64] | NDArray[np.float64]
 """[S] one action a state, or [S, A] the probability of each action in each state."""
 
 T = TypeVar("T", float, Floats)
-
-TARGET = 1e-11
-"""Certified error at which iterative methods stop, relative to the largest absolute value."""
-
-DENSE_STATES = 300
-"""Up to here one dense factorisation takes at most some milliseconds, as long as iterative methods do."""
-
-KRYLOV_STEPS = 100
-"""Steps of BiCGSTAB before its progress is judged; where it works at all, far fewer gain four digits."""
-
-FACTORED_ENTRIES = 1_000_000
-"""Non-zeros up to which an incomplete factorisation is tried: it takes up to a second without a look at the clock."""
-
-FILL = 10.0
-"""Non-zeros of a factorisation per non-zero of the matrix; grids need five to seven for full precision."""
-
-DROPPED = 1e-8
-"""Relative size of the entries that a factorisation may drop; refinement makes up for them."""
-
-SWEEPS = 20
-"""Gauss–Seidel sweeps between two looks at the residual and at the clock."""
 
 MAX_IMPROVEMENTS = 10_000
 """Policies tried at most; what is returned then is still certified, with a wider error."""
@@ -116,10 +90,10 @@ def optimal_values(mdp: MDP, watch: Watch | None = None) -> Certified[Floats]:
     They are computed once per MDP. Where a watch ended the computation, the next call goes on from there.
     """
     known, final = _OPTIMA.get(mdp, (None, False))
-    if known is None or not (final or _late(watch)):
+    if known is None or not (final or late(watch)):
         start = np.zeros(mdp.n_states) if known is None else known.value
         known = _best_values(mdp, mdp.rewards, start, watch)
-        _OPTIMA[mdp] = (known, not _late(watch))
+        _OPTIMA[mdp] = (known, not late(watch))
     return known
 
 
@@ -131,7 +105,7 @@ def worst_values(mdp: MDP) -> Certified[Floats]:
 
 def q_values(mdp: MDP, values: Certified[Floats]) -> Certified[Floats]:
     """[S, A] value of taking each action once and earning `values` from the next state on."""
-    q = mdp.rewards + mdp.discount * _product(mdp.transitions, values.value).reshape(mdp.rewards.shape)
+    q = mdp.rewards + mdp.discount * product(mdp.transitions, values.value).reshape(mdp.rewards.shape)
     rounding = _rounding(float(np.abs(mdp.rewards).max()), float(np.abs(values.value).max()))
     return Certified(q, values.error * (1 + row_excess(mdp.transitions)) + rounding)
 
@@ -174,8 +148,8 @@ def policy_values(
     P, r = markov_chain(mdp, policy)
     M = mdp.discount * P
     begin = np.zeros(mdp.n_states) if start is None else start
-    values = _fixpoint(M, r, begin, mdp.discount, norm=np.inf, watch=watch)
-    residual = float(np.abs(r + _product(M, values) - values).max())
+    values = fixpoint(M, r, begin, mdp.discount, norm=np.inf, watch=watch)
+    residual = float(np.abs(r + product(M, values) - values).max())
     rounding = _rounding(float(np.abs(r).max()), float(np.abs(values).max()), terms=mdp.n_actions)
     return Certified(values, _error(mdp, residual + rounding))
 
@@ -184,8 +158,8 @@ def occupancies(mdp: MDP, policy: Policy, watch: Watch | None = None) -> Certifi
     """[S] discounted number of visits Σ_t γ^t Pr(s_t = s) under the given policy."""
     P, _ = markov_chain(mdp, policy)
     M = sparse.csr_array((mdp.discount * P).T)
-    visits = _fixpoint(M, mdp.initial, mdp.initial, mdp.discount, norm=1, watch=watch)
-    residual = np.abs(mdp.initial + _product(M, visits) - visits).sum()
+    visits = fixpoint(M, mdp.initial, mdp.initial, mdp.discount, norm=1, watch=watch)
+    residual = np.abs(mdp.initial + product(M, visits) - visits).sum()
     rounding = (8 + mdp.n_actions) * EPSILON * np.abs(visits).sum() + _UNDERFLOW
     return Certified(visits, _error(mdp, residual + rounding))
 
@@ -207,7 +181,7 @@ def policy_return(mdp: MDP, policy: Policy, values: Certified[Floats], watch: Wa
     P, r = markov_chain(mdp, policy)
     V = values.value
     visits = occupancies(mdp, policy, watch)
-    off = np.abs(r + mdp.discount * _product(P, V) - V)
+    off = np.abs(r + mdp.discount * product(P, V) - V)
     off += _rounding(np.abs(r), 0.0, terms=mdp.n_actions)
     off += (16 + mdp.n_actions) * EPSILON * (np.abs(V) + mdp.discount * (P @ np.abs(V)))
     rounding = 4 * EPSILON * float(mdp.initial @ np.abs(V)) + _UNDERFLOW
@@ -228,7 +202,7 @@ def scale(mdp: MDP, optimal: Certified[Floats], watch: Watch | None = None) -> f
     if best.error > UNCERTAIN * float(np.abs(optimal.value).max()):
         return 0.0
     P, r = markov_chain(mdp, greedy(q_values(mdp, optimal)))
-    values = _fixpoint(mdp.discount * P, np.abs(r), np.abs(optimal.value), mdp.discount, norm=np.inf, watch=watch)
+    values = fixpoint(mdp.discount * P, np.abs(r), np.abs(optimal.value), mdp.discount, norm=np.inf, watch=watch)
     earned = max(abs(best.value), float(mdp.initial @ values))
     smallest = float(np.abs(mdp.rewards).min(where=mdp.rewards != 0, initial=np.inf))
     nothing = earned <= best.error and 4 * best.error <= UNCERTAIN * smallest
@@ -304,142 +278,12 @@ def _best_values(mdp: MDP, rewards: Floats, start: Floats, watch: Watch | None =
         M = mdp.discount * P[states * A + actions]
         # A policy that will still be improved need not be evaluated better than its improvement is known.
         accuracy = 0.01 * float(np.abs(best - values).max())
-        values = _fixpoint(M, rewards[states, actions], best, mdp.discount, norm=np.inf, accuracy=accuracy, watch=watch)
+        values = fixpoint(M, rewards[states, actions], best, mdp.discount, norm=np.inf, accuracy=accuracy, watch=watch)
         error = _error(mdp, _bellman_residual(mdp, rewards, values))
         size = float(np.abs(values).max())
-        if error <= TARGET * size + 4 * _error(mdp, _rounding(size, size)) or _late(watch):
+        if error <= TARGET * size + 4 * _error(mdp, _rounding(size, size)) or late(watch):
             break
     return Certified(values, error)
-
-
-def _fixpoint(
-    M: sparse.csr_array,
-    b: Floats,
-    start: Floats,
-    discount: float,
-    *,
-    norm: float,
-    accuracy: float = 0.0,
-    watch: Watch | None = None,
-) -> Floats:
-    """Solve x = b + M x, where M ≥ 0 shrinks every vector by the discount in the given norm (1 or ∞).
-
-    The residual is brought below `accuracy`, or as low as `TARGET` asks for if that is more.
-    """
-    if len(b) <= DENSE_STATES:
-        factors = lu_factor(np.eye(len(b)) - M.toarray(), overwrite_a=True, check_finite=False)
-        x: Floats = lu_solve(factors, b, check_finite=False)
-        # One step of refinement with an accurate residual removes the rounding of the factorisation.
-        correction: Floats = lu_solve(factors, b + _product(M, x) - x, check_finite=False)
-        return x + correction
-    system = _System(M, b, start, discount, norm, accuracy, watch)
-    for improve in (system.by_krylov, system.by_factors, system.by_sweeps):
-        if system.finished:
-            break
-        improve()
-    return system.x
-
-
-class _System:
-    """The system x = b + M x with its best solution so far; every method goes on from there.
-
-    Attributes:
-        x: the solution so far.
-        residual: b + M x − x.
-    """
-
-    def __init__(
-        self,
-        M: sparse.csr_array,
-        b: Floats,
-        start: Floats,
-        discount: float,
-        norm: float,
-        accuracy: float,
-        watch: Watch | None,
-    ) -> None:
-        self.M, self.b, self.discount, self.norm, self.accuracy, self.watch = M, b, discount, norm, accuracy, watch
-        self.x = start
-        self.residual = b + M @ start - start
-
-    @property
-    def goal(self) -> float:
-        """The size of the residual that is small enough."""
-        return max(self.accuracy, max(0.1 * TARGET * (1 - self.discount), 4 * EPSILON) * self._size(self.x))
-
-    @property
-    def finished(self) -> bool:
-        """Whether the residual is small enough or time is up."""
-        return self._size(self.residual) <= self.goal or _late(self.watch)
-
-    def by_krylov(self) -> None:
-        """BiCGSTAB, again and again as long as it gains a digit each time."""
-        system = LinearOperator(self.M.shape, matvec=lambda x: x - self.M @ x, dtype=np.float64)
-        while not self.finished:
-            # The solver stops by the 2-norm, which bounds the ∞-norm, and the 1-norm when multiplied by √S.
-            enough = self.goal if self.norm == np.inf else self.goal / math.sqrt(len(self.b))
-            reached = [np.zeros_like(self.x)]
-            try:
-                with np.errstate(all="ignore"):
-                    reached[0], _ = bicgstab(
-                        system,
-                        self.residual,
-                        rtol=1e-4,
-                        atol=enough,
-                        maxiter=KRYLOV_STEPS,
-                        callback=self._keep(reached),
-                    )
-            except OutOfTimeError:
-                pass
-            if not self._moved(self.x + reached[0], gain=0.1):
-                return
-
-    def by_factors(self) -> None:
-        """An incomplete LU factorisation and refinement, as long as that halves the residual."""
-        if self.M.nnz > FACTORED_ENTRIES:
-            return
-        try:
-            factors = spilu((sparse.eye_array(len(self.b)) - self.M).tocsc(), drop_tol=DROPPED, fill_factor=FILL)
-        except RuntimeError:
-            # A pivot was dropped: there is no such factorisation.
-            return
-        while not self.finished and self._moved(self.x + factors.solve(self.residual), gain=0.5):
-            pass
-
-    def by_sweeps(self) -> None:
-        """Gauss–Seidel sweeps in alternating directions, until they change nothing but rounding any more."""
-        M, x = self.M, self.x.copy()
-        changed = True
-        while changed and not self.finished:
-            before = x.copy()
-            _relax(M.indptr, M.indices, M.data, self.b, x, SWEEPS)
-            self._moved(x, gain=1.0)
-            changed = bool(np.abs(x - before).max() > 4 * EPSILON * np.abs(x).max())
-
-    def _moved(self, x: Floats, gain: float) -> bool:
-        """Take a solution if its residual is smaller; whether it is smaller by the given factor."""
-        residual = self.b + self.M @ x - x
-        before, after = self._size(self.residual), self._size(residual)
-        if after < before:
-            self.x, self.residual = x.copy(), residual
-        return after < gain * before
-
-    def _keep(self, reached: list[Floats]) -> Callable[[Floats], None]:
-        """A callback for solvers that remembers where they are and stops them when time is up."""
-
-        def keep(x: Floats) -> None:
-            if _late(self.watch):
-                reached[0] = x.copy()
-                raise OutOfTimeError
-
-        return keep
-
-    def _size(self, vector: Floats) -> float:
-        return float(np.linalg.norm(vector, self.norm))
-
-
-def _late(watch: Watch | None) -> bool:
-    return watch is not None and watch.remaining == 0
 
 
 def _bellman_residual(mdp: MDP, rewards: Floats, values: Floats) -> float:
@@ -447,7 +291,7 @@ def _bellman_residual(mdp: MDP, rewards: Floats, values: Floats) -> float:
 
     So a huge penalty on an action that nobody takes does not blur the maximum.
     """
-    q = rewards + mdp.discount * _product(mdp.transitions, values).reshape(rewards.shape)
+    q = rewards + mdp.discount * product(mdp.transitions, values).reshape(rewards.shape)
     rounding = _rounding(np.abs(rewards), float(np.abs(values).max()))
     above = (q + rounding).max(axis=1) - values
     below = values - (q - rounding).max(axis=1)
@@ -473,28 +317,6 @@ def _rounding(reward: T, value: float, terms: int = 0) -> T:
     return (8 + terms) * EPSILON * (reward + 2 * value) + _UNDERFLOW
 
 
-def _product(matrix: sparse.csr_array, x: Floats) -> Floats:
-    """Matrix times vector, each entry as accurate as if summed in twice the precision."""
-    result = np.empty(matrix.shape[0])
-    _compensated_product(matrix.indptr, matrix.indices, matrix.data, x, result)
-    return result
-
-
-@njit(cache=True)
-def _compensated_product(indptr, indices, data, x, result):  # type: ignore[no-untyped-def]
-    for row in range(len(result)):
-        total, lost = 0.0, 0.0
-        for k in range(indptr[row], indptr[row + 1]):
-            term = data[k] * x[indices[k]]
-            updated = total + term
-            if abs(total) >= abs(term):
-                lost += (total - updated) + term
-            else:
-                lost += (term - updated) + total
-            total = updated
-        result[row] = total + lost
-
-
 @njit(cache=True)
 def _follow(indptr, indices, rows, seen):  # type: ignore[no-untyped-def]
     """Mark all states that can be reached from the marked ones, given the row of the transitions of each state."""
@@ -505,22 +327,6 @@ def _follow(indptr, indices, rows, seen):  # type: ignore[no-untyped-def]
             if not seen[indices[k]]:
                 seen[indices[k]] = True
                 stack.append(indices[k])
-
-
-@njit(cache=True)
-def _relax(indptr, indices, data, b, x, sweeps):  # type: ignore[no-untyped-def]
-    """Gauss–Seidel passes of x = b + M x in place, every other one backwards, with self-loops solved for exactly."""
-    S = len(x)
-    for count in range(sweeps):
-        for i in range(S):
-            s = i if count % 2 == 0 else S - 1 - i
-            total, stay = b[s], 0.0
-            for k in range(indptr[s], indptr[s + 1]):
-                if indices[k] == s:
-                    stay += data[k]
-                else:
-                    total += data[k] * x[indices[k]]
-            x[s] = total / (1 - stay)
 
 
 @njit(cache=True)
