@@ -281,7 +281,17 @@ def bad_solutions() -> dict[str, Bad]:
     """Solution files without an entry, with an entry of another type, with no tree, or with no JSON at all."""
     good = omdt.solve(omdt.make("frozenlake_4x4"), method="copy").to_dict()
     texts: dict[str, str] = {}
-    derived = {"gap", "proven", "normalized_return", "node_limit", "rounding", "scale", "value_error"}
+    derived = {
+        "gap",
+        "proven",
+        "normalized_return",
+        "node_limit",
+        "rounding",
+        "scale",
+        "value_error",
+        "optimal_error",
+        "random_error",
+    }
     for key in (key for key in good if key not in derived):
         if key not in OPTIONAL:
             texts[f"without {key}"] = json.dumps({name: value for name, value in good.items() if name != key})

@@ -340,7 +340,9 @@ def test_a_search_that_lies_is_caught(tmp_path: Path, monkeypatch: pytest.Monkey
         with monkeypatch.context() as patch:
             patch.setattr(evidence.Proof, "close", close)
             patch.setattr(evidence.Proof, "bound", lying, raising=False)
-            goal = evidence.Goal(policy, proven.solution.value, false, 1e-4, raised=seed % 2 == 0)
+            goal = evidence.Goal(
+                policy, proven.solution.value, false, 1e-4 * abs(proven.solution.value), raised=seed % 2 == 0
+            )
             bound = evidence.prove(proven.path, explorer, local.optimal.upper, goal)
         assert bound < best
         with pytest.raises(check.RejectedError):

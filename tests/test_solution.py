@@ -34,7 +34,7 @@ PROMISED = [
     "tree",
 ]
 EXTENSIONS = {
-    *("node_limit", "rounding", "scale", "value_error", "requested_gap"),
+    *("node_limit", "rounding", "scale", "value_error", "optimal_error", "random_error", "requested_gap"),
     *("feature_names", "integer_features", "truth_features", "action_names"),
     *("source", "fingerprint"),
     *("unavailable", "fallback", "replaced", "exceptions", "look_alike_states", "exceptions_left_out"),

@@ -50,8 +50,11 @@ TIE = 1e-13
 ROUNDING = 1e-12
 """Part of the scale of a problem that counts as rounding: no return is known better where rewards add up."""
 
+NOTHING, STAND_IN = 1e-13, 1e-3
+"""What is earned counts as nothing below the first part of the smallest reward; the second part is then the scale."""
+
 UNCERTAIN = 1e-6
-"""A certified error that is a larger part of the values than this comes from a computation that was cut off."""
+"""A certified error that is a larger part of the returns than this comes from a computation that was cut off."""
 
 _UNDERFLOW = 2.0**-1000
 
@@ -157,9 +160,14 @@ def policy_values(
 def occupancies(mdp: MDP, policy: Policy, watch: Watch | None = None) -> Certified[Floats]:
     """[S] discounted number of visits Σ_t γ^t Pr(s_t = s) under the given policy."""
     P, _ = markov_chain(mdp, policy)
+    return _occupancies(mdp, P, mdp.initial, watch)
+
+
+def _occupancies(mdp: MDP, P: sparse.csr_array, p0: Floats, watch: Watch | None) -> Certified[Floats]:
+    """The discounted visits of a chain P that begins in p0; the error bounds their difference in the 1-norm."""
     M = sparse.csr_array((mdp.discount * P).T)
-    visits = fixpoint(M, mdp.initial, mdp.initial, mdp.discount, norm=1, watch=watch)
-    residual = np.abs(mdp.initial + product(M, visits) - visits).sum()
+    visits = fixpoint(M, p0, p0, mdp.discount, norm=1, watch=watch)
+    residual = np.abs(p0 + product(M, visits) - visits).sum()
     rounding = (8 + mdp.n_actions) * EPSILON * np.abs(visits).sum() + _UNDERFLOW
     return Certified(visits, _error(mdp, residual + rounding))
 
@@ -172,41 +180,48 @@ def expected_return(mdp: MDP, values: Certified[Floats]) -> Certified[float]:
     return Certified(total, values.error * (1 + mdp.n_states * EPSILON) + rounding)
 
 
-def policy_return(mdp: MDP, policy: Policy, values: Certified[Floats], watch: Watch | None = None) -> Certified[float]:
-    """The return of a policy, given its values, with an error that knows where the policy goes.
+def policy_return(mdp: MDP, policy: Ints, watch: Watch | None = None) -> Certified[float]:
+    """The return of a policy [S], with an error that knows where the policy goes.
 
-    With the residual e = r + γ P V̂ − V̂ the return is p0·V̂ + Σ_s x(s) e(s): what is not known of states that the
-    policy never visits does not matter.
+    Only the states that it visits count. With estimates V̂ and x̂ of their values and visits and the residual
+    e = r + γ P V̂ − V̂ the return is p0·V̂ + x·e, so that p0·V̂ + x̂·e is off by no more than ‖x − x̂‖₁ ‖e‖∞.
     """
-    P, r = markov_chain(mdp, policy)
-    V = values.value
-    visits = occupancies(mdp, policy, watch)
-    off = np.abs(r + mdp.discount * product(P, V) - V)
-    off += _rounding(np.abs(r), 0.0, terms=mdp.n_actions)
-    off += (16 + mdp.n_actions) * EPSILON * (np.abs(V) + mdp.discount * (P @ np.abs(V)))
-    rounding = 4 * EPSILON * float(mdp.initial @ np.abs(V)) + _UNDERFLOW
-    error = (
-        float(np.abs(visits.value) @ off) * (1 + mdp.n_states * EPSILON) + visits.error * float(off.max()) + rounding
-    )
-    whole = expected_return(mdp, values)
-    return Certified(whole.value, min(whole.error, error))
+    _check_policy(policy, *mdp.rewards.shape)
+    P, r, p0 = _visited_chain(mdp, policy)
+    V = fixpoint(mdp.discount * P, r, np.zeros(len(r)), mdp.discount, norm=np.inf, watch=watch)
+    visits = _occupancies(mdp, P, p0, watch)
+    e = r + mdp.discount * product(P, V) - V
+    rounding = 8 * EPSILON * (np.abs(r) + np.abs(V) + mdp.discount * (P @ np.abs(V))) + _UNDERFLOW
+    weights = np.abs(visits.value)
+    error = float(weights @ rounding) + visits.error * float((np.abs(e) + rounding).max())
+    error += 4 * EPSILON * float(p0 @ np.abs(V) + weights @ np.abs(e)) + _UNDERFLOW
+    total = math.fsum([*(p0 * V).tolist(), *(visits.value * e).tolist()])
+    return Certified(total, error * (1 + 2 * len(r) * EPSILON))
 
 
-def scale(mdp: MDP, optimal: Certified[Floats], watch: Watch | None = None) -> float:
-    """The scale of a problem's returns, against which differences are judged; 0 if it is not known.
+def _visited_chain(mdp: MDP, policy: Ints) -> tuple[sparse.csr_array, Floats, Floats]:
+    """P_π [n, n], r_π [n] and p0 [n] of the states that a policy visits."""
+    states = np.flatnonzero(visited(mdp, policy))
+    rows = states * mdp.n_actions + policy[states]
+    return mdp.transitions[rows][:, states], mdp.rewards[states, policy[states]], mdp.initial[states]
+
+
+def scale(mdp: MDP, watch: Watch | None = None) -> float:
+    """The scale of a problem's returns, against which differences are judged; 0 while it is not known.
 
     It is Σ_s x(s) |r(s, a)| under the optimal policy: rewards may cancel in the return, but their rounding does not.
-    Where nothing is earned but rounding, the scale is such that this counts as rounding, if it is far below any reward.
+    Rewards that are never earned do not count. Where nothing is earned, a small part of the smallest reward stands in.
     """
-    best = expected_return(mdp, optimal)
-    if best.error > UNCERTAIN * float(np.abs(optimal.value).max()):
+    optimal = optimal_values(mdp, watch)
+    if not _OPTIMA[mdp][1]:
         return 0.0
-    P, r = markov_chain(mdp, greedy(q_values(mdp, optimal)))
-    values = fixpoint(mdp.discount * P, np.abs(r), np.abs(optimal.value), mdp.discount, norm=np.inf, watch=watch)
-    earned = max(abs(best.value), float(mdp.initial @ values))
+    P, r, p0 = _visited_chain(mdp, greedy(q_values(mdp, optimal)))
+    values = fixpoint(mdp.discount * P, np.abs(r), np.zeros(len(r)), mdp.discount, norm=np.inf, watch=watch)
     smallest = float(np.abs(mdp.rewards).min(where=mdp.rewards != 0, initial=np.inf))
-    nothing = earned <= best.error and 4 * best.error <= UNCERTAIN * smallest
-    return 4 * best.error / ROUNDING if nothing else earned
+    if not np.isfinite(smallest):
+        return 0.0
+    earned = float(p0 @ values)
+    return earned if earned > NOTHING * smallest else STAND_IN * smallest
 
 
 def visited(mdp: MDP, policy: Ints) -> Bools:
@@ -234,7 +249,7 @@ def tree_return(
 ) -> Certified[float]:
     """The discounted return of a tree on an MDP with its certified error; arguments as in `evaluate`."""
     actions = tree.actions(mdp.features if observations is None else observations)
-    return policy_return(mdp, actions, policy_values(mdp, actions, watch), watch)
+    return policy_return(mdp, actions, watch)
 
 
 def markov_chain(mdp: MDP, policy: Policy) -> tuple[sparse.csr_array, Floats]:

@@ -11,10 +11,6 @@ if TYPE_CHECKING:
     from omdt.solution import Solution
 
 
-UNKNOWN = 1e-6
-"""Relative error of a value from which on it is shown."""
-
-
 def show(solution: "Solution", console: "Console") -> None:
     """Print a solution for people."""
     from rich.table import Table
@@ -32,9 +28,15 @@ def show(solution: "Solution", console: "Console") -> None:
     table.add_column(style="dim")
     table.add_row("value", f"{solution.value:.9g}", _meaning_of_value(solution))
     table.add_row("bound", f"{solution.shown_bound:.9g}", _meaning_of_bound(solution))
-    table.add_row("optimal", f"{solution.optimal_return:.9g}", "best policy of any form")
-    table.add_row("random", f"{solution.random_return:.9g}", "every available action equally likely")
-    if solution.indifferent:
+    for name, value, error, meaning in (
+        ("optimal", solution.optimal_return, solution.optimal_error, "best policy of any form"),
+        ("random", solution.random_return, solution.random_error, "every available action equally likely"),
+    ):
+        known = "" if solution.is_rounding(error) else f", ± {error:.2g}: time was up"
+        table.add_row(name, f"{value:.9g}", meaning + known)
+    if not solution.planned:
+        table.add_row("normalised", "–", "time was up before random and optimal were known")
+    elif solution.indifferent:
         table.add_row("normalised", "–", "even the random policy is optimal")
     else:
         table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
@@ -47,7 +49,7 @@ def show(solution: "Solution", console: "Console") -> None:
 
 
 def _meaning_of_value(solution: "Solution") -> str:
-    if solution.value_error > UNKNOWN * max(abs(solution.value), solution.scale):
+    if not solution.is_rounding(solution.value_error):
         return f"return of this tree, ± {solution.value_error:.2g}: time was up before it was known better"
     return "exact discounted return of this tree"
 
@@ -64,11 +66,15 @@ def _meaning_of_bound(solution: "Solution") -> str:
 
 
 def _verdict(solution: "Solution") -> str:
+    from omdt.solution import relative_gap
+
     if solution.proven:
-        within = "" if solution.gap == 0 else f" within a gap of {solution.gap:.2g}"
+        gap = relative_gap(solution.value, solution.value + solution.excess, solution.scale)
+        within = "" if solution.excess == 0 else f" within a gap of {gap:.2g}"
         return f"[bold green]proven optimal[/bold green]{within}"
     share = solution.on_scale(solution.excess)
-    way = "" if share is None else f", {share:.2%} of the way from random to optimal"
+    # A tree that is much worse than random has more than the whole way before it.
+    way = f", {share:.2%} of the way from random to optimal" if share is not None and share <= 10 else ""
     return f"[bold yellow]not proven[/bold yellow]: a better tree may return up to {solution.excess:.3g} more{way}"
 
 

@@ -15,7 +15,7 @@ from omdt.errors import InputError
 from omdt.exceptions import Exceptions
 from omdt.files import write_whole
 from omdt.mdp import MDP, Floats
-from omdt.planning import ROUNDING
+from omdt.planning import ROUNDING, UNCERTAIN
 from omdt.source import Source
 from omdt.tree import TreePolicy
 from omdt.unavailable import FALLBACK, FORBID, RULES, Replaced, sentences
@@ -45,8 +45,8 @@ def tolerated_excess(value: float, gap: float, scale: float) -> float:
 
 
 def _measure(value: float, scale: float) -> float:
-    """What a gap is relative to."""
-    return max(abs(value), SMALL * scale, 1e-12)
+    """What a gap is relative to; where neither value nor scale says anything, a number that is next to nothing."""
+    return max(abs(value), SMALL * scale) or 1e-12
 
 
 def size_in_words(max_depth: int | None, max_leaf_nodes: int | None) -> str:
@@ -173,6 +173,8 @@ class Solution:
         scale: the scale of the problem's returns, against which a gap is measured where the value is nearly 0.
         value_error: how far the true return of the tree may be from the value; more than rounding only where time ran
             out in the middle of the evaluation.
+        optimal_error: the same of the optimal return.
+        random_error: the same of the random return.
         questions: what the trees that the bound is about may ask; None for thresholds on every feature.
         source: how the problem can be found again, or None if that is not known.
         fingerprint: by which the MDP that was solved is recognised, or None in old files.
@@ -199,6 +201,8 @@ class Solution:
     rounding: float = 0.0
     scale: float = 0.0
     value_error: float = 0.0
+    optimal_error: float = 0.0
+    random_error: float = 0.0
     questions: Questions | None = None
     source: Source | None = None
     fingerprint: str | None = None
@@ -232,7 +236,7 @@ class Solution:
     @property
     def excess(self) -> float:
         """How much more than this tree another one within the limits may still return."""
-        return 0.0 if self.gap == 0 else self.bound - self.value
+        return 0.0 if self.shown_bound - self.value <= self.rounding else self.shown_bound - self.value
 
     @property
     def bound_is_optimum(self) -> bool:
@@ -249,18 +253,33 @@ class Solution:
 
     @property
     def shown_bound(self) -> float:
-        """The bound as it is shown to people: rounded up above the optimum it would read as an error."""
-        return min(self.bound, self.optimal_return)
+        """The bound as it is shown to people: no tree returns more than the best policy of any form.
+
+        The bound of a certificate may be higher; that is the one in the file.
+        """
+        above = 0.0 if self.optimal_error <= self.rounding else self.optimal_error
+        return min(self.bound, self.optimal_return + above)
+
+    def is_rounding(self, error: float) -> bool:
+        """Whether the error of a return is too small to be shown; otherwise time ran out before it was known better."""
+        largest = max(abs(self.optimal_return), abs(self.random_return), abs(self.value), self.scale)
+        return error <= UNCERTAIN * largest + 1e-280
+
+    @property
+    def planned(self) -> bool:
+        """Whether the returns of the optimal and of the random policy are known, and not only bounded."""
+        return self.is_rounding(max(self.optimal_error, self.random_error))
 
     @property
     def indifferent(self) -> bool:
         """Whether even the random policy is optimal."""
         largest = max(abs(self.optimal_return), abs(self.random_return), self.scale)
-        return self.optimal_return - self.random_return <= ROUNDING * largest
+        return self.planned and self.optimal_return - self.random_return <= ROUNDING * largest
 
     def on_scale(self, difference: float) -> float | None:
-        """A difference of returns as a part of that between the random and the optimal policy, if they differ."""
-        return None if self.indifferent else difference / (self.optimal_return - self.random_return)
+        """A difference of returns as a part of that between the random and the optimal policy, if that is known."""
+        span = self.optimal_return - self.random_return
+        return None if self.indifferent or not self.planned or span <= 0 else difference / span
 
     @property
     def effort(self) -> tuple[float, str]:
@@ -275,8 +294,8 @@ class Solution:
 
         Where even the random policy is optimal (`indifferent`), there is no such scale, and the answer is 1.
         """
-        share = self.on_scale(self.value - self.random_return)
-        return 1.0 if share is None else share
+        span = self.optimal_return - self.random_return
+        return 1.0 if self.indifferent or span <= 0 else (self.value - self.random_return) / span
 
     def observations(self, mdp: MDP) -> Floats:
         """[S, F'] what the tree reads in each state of the MDP that was solved: its features, then the predicates."""
@@ -318,6 +337,8 @@ class Solution:
             "rounding": self.rounding,
             "scale": self.scale,
             "value_error": self.value_error,
+            "optimal_error": self.optimal_error,
+            "random_error": self.random_error,
             "unavailable": self.unavailable,
             "replaced": [asdict(entry) for entry in self.replaced],
             **self.tree.exceptions.to_dict(self.tree.action_names),
@@ -380,7 +401,7 @@ class Solution:
             node_limit=_entry(data, "node_limit", int, type(None)) if "node_limit" in data else None,
             rounding=_number(data, "rounding") if "rounding" in data else 0.0,
             scale=_number(data, "scale") if "scale" in data else 0.0,
-            value_error=_number(data, "value_error") if "value_error" in data else 0.0,
+            **{key: _number(data, key) for key in ("value_error", "optimal_error", "random_error") if key in data},
             questions=None if data.get("questions") is None else statements.from_dict(data["questions"]),
             source=None if data.get("source") is None else Source.from_dict(data["source"], folder),
             fingerprint=None if data.get("fingerprint") is None else _entry(data, "fingerprint", str),

@@ -109,7 +109,7 @@ def solve(
         policy = tree.actions(splits.observations)
         value = planning.tree_return(mdp, tree, splits.observations, watch.closing())
         values = planning.optimal_values(mdp, watch)
-        scale = planning.scale(mdp, values, watch.closing())
+        scale = planning.scale(mdp, watch)
     if unavailable == FORBID:
         _check_available(mdp, policy, method)
     tree = replace(with_exceptions(mdp, tree, splits.observations), truths=mdp.truths)
@@ -140,6 +140,8 @@ def solve(
         rounding=rounding,
         scale=scale,
         value_error=value.error,
+        optimal_error=optimal.error,
+        random_error=random.error,
         questions=questions,
         source=mdp.source,
         fingerprint=recognised_by,

@@ -30,6 +30,9 @@ KRYLOV_STEPS = 100
 FACTORED_ENTRIES = 1_000_000
 """Non-zeros up to which an incomplete factorisation is tried: it takes up to a second without a look at the clock."""
 
+FACTOR_SECONDS = 2e-6
+"""Seconds of a factorisation per non-zero, on a slow day."""
+
 FILL = 10.0
 """Non-zeros of a factorisation per non-zero of the matrix; grids need five to seven for full precision."""
 
@@ -124,7 +127,8 @@ class System:
 
     def by_factors(self) -> None:
         """An incomplete LU factorisation and refinement, as long as that halves the residual."""
-        if self.M.nnz > FACTORED_ENTRIES:
+        seconds = FACTOR_SECONDS * self.M.nnz
+        if self.M.nnz > FACTORED_ENTRIES or (self.watch is not None and self.watch.remaining < seconds):
             return
         try:
             factors = spilu((sparse.eye_array(len(self.b)) - self.M).tocsc(), drop_tol=DROPPED, fill_factor=FILL)

@@ -26,7 +26,7 @@ def test_a_shrunk_tree_is_no_larger_and_returns_as_much(mdp: MDP, seed: int) -> 
     tree = tree_for(mdp, seed, 4)
     small = shrunk(tree, mdp, splits, Watch())
     before, after = (planning.tree_return(mdp, it) for it in (tree, small))
-    scale = max(planning.scale(mdp, planning.optimal_values(mdp)), abs(before.value))
+    scale = max(planning.scale(mdp), abs(before.value))
     assert small.n_leaves <= tree.n_leaves
     assert small.depth <= tree.depth
     assert after.upper >= before.lower - 2 * planning.ROUNDING * scale
@@ -39,7 +39,7 @@ def test_no_question_of_a_shrunk_tree_is_needless(mdp: MDP, seed: int) -> None:
     """Putting any action or any side in place of any question lowers the return."""
     splits = Splits.of(mdp)
     small = shrunk(tree_for(mdp, seed, 3), mdp, splits, Watch())
-    scale = planning.scale(mdp, planning.optimal_values(mdp))
+    scale = planning.scale(mdp)
     value = planning.tree_return(mdp, small)
     for node in np.flatnonzero(small.feature >= 0).tolist():
         less = [small.with_leaf(node, action) for action in range(mdp.n_actions)]

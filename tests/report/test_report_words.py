@@ -124,7 +124,7 @@ def test_a_verdict_says_proven_only_of_what_is(solution):
         verdict = words.verdict(loose)
         assert verdict.headline == "Not proven"
         assert "No tree of any size" in verdict.sentence
-        share = (loose.bound - loose.value) / (loose.optimal_return - loose.random_return)
+        share = (loose.optimal_return - loose.value) / (loose.optimal_return - loose.random_return)
         assert f"above this one ({words.percent(share)} of the way from random to optimal)." in verdict.sentence
         assert "The bound is what the best policy of any form returns." in verdict.sentence
         assert verdict.sentence.endswith(text)

@@ -31,6 +31,7 @@ from omdt import planning
 from omdt.errors import InputError
 from omdt.mdp import MDP, Floats
 from omdt.methods.heuristic import why_stopped
+from omdt.methods.search.local import allowed_actions
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Claim, Limits
 from omdt.splits import Splits
@@ -134,7 +135,7 @@ def iddt(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Claim:
             if earned > value:
                 best, value = tree, earned
                 watch.report(value, max(bound, value))
-        best = shrunk(best, mdp, splits, watch.closing())
+        best = shrunk(best, mdp, splits, watch.closing(), allowed_actions(mdp, limits))
     return Claim(best, bound, why_stopped(watch))
 
 

@@ -39,11 +39,10 @@ def shrunk(tree: TreePolicy, mdp: MDP, splits: Splits, watch: Watch, allowed: Bo
         policy = candidate.actions(splits.observations)
         if not allowed[np.arange(mdp.n_states), policy].all():
             return -np.inf
-        return planning.expected_return(mdp, planning.policy_values(mdp, policy, watch)).value
+        return planning.policy_return(mdp, policy, watch).value
 
     value = returned(tree)
-    scale = planning.scale(mdp, planning.optimal_values(mdp, watch), watch)
-    least = value - planning.ROUNDING * max(scale, abs(value))
+    least = value - planning.ROUNDING * max(planning.scale(mdp, watch), abs(value))
     evaluations = 0
     smaller: TreePolicy | None = tree
     while smaller is not None:
@@ -66,9 +65,14 @@ def _without_unvisited(tree: TreePolicy, mdp: MDP, splits: Splits, allowed: Bool
 
 
 def _with_less(tree: TreePolicy) -> Iterator[TreePolicy]:
-    """The trees in which one question is replaced by an action or by one of its sides, the smallest first."""
-    found: list[TreePolicy] = []
-    for node in np.flatnonzero(tree.feature != LEAF):
-        found += [tree.with_leaf(int(node), action) for action in range(len(tree.action_names))]
-        found += [tree.with_child(int(node), int(child)) for child in (tree.left[node], tree.right[node])]
-    yield from sorted(found, key=lambda it: (it.n_leaves, it.depth))
+    """The trees in which an action or one of its sides replaces a question, those with fewest leaves first."""
+    leaves = np.ones(tree.n_nodes, dtype=np.int64)
+    for node in reversed(np.flatnonzero(tree.feature != LEAF)):
+        leaves[node] = leaves[tree.left[node]] + leaves[tree.right[node]]
+    changes: list[tuple[int, int, int, int]] = []
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        changes += [(1 - leaves[node], node, LEAF, action) for action in range(len(tree.action_names))]
+        sides = (int(tree.left[node]), int(tree.right[node]))
+        changes += [(leaves[side] - leaves[node], node, side, LEAF) for side in sides]
+    for _, node, child, action in sorted(changes):
+        yield tree.with_leaf(node, action) if child == LEAF else tree.with_child(node, child)

@@ -102,7 +102,7 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
     _check_names(tree, mdp, X)
     leaf = tree.leaves(X)
     action: Ints = tree.action[leaf]
-    returned = planning.expected_return(mdp, planning.policy_values(mdp, action))
+    returned = planning.policy_return(mdp, action)
     values = planning.optimal_values(mdp)
     optimal = planning.expected_return(mdp, values)
     _check_figures(solution, mdp, returned, optimal)
@@ -178,7 +178,7 @@ def _runner_up(tree: TreePolicy, mdp: MDP, leaf: Ints, node: int, returned: plan
     for other in range(mdp.n_actions):
         if other == tree.action[node]:
             continue
-        changed = planning.expected_return(mdp, planning.policy_values(mdp, np.where(inside, other, action)))
+        changed = planning.policy_return(mdp, np.where(inside, other, action))
         loss = returned.value - changed.value
         if abs(loss) <= returned.error + changed.error:
             loss = 0.0
@@ -223,12 +223,12 @@ def _check_figures(
             "solve and report with the same one"
         )
     random = planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp)))
-    for what, stored, computed in (
-        ("tree", solution.value, returned),
-        ("optimal policy", solution.optimal_return, optimal),
-        ("random policy", solution.random_return, random),
+    for what, stored, error, computed in (
+        ("tree", solution.value, solution.value_error, returned),
+        ("optimal policy", solution.optimal_return, solution.optimal_error, optimal),
+        ("random policy", solution.random_return, solution.random_error, random),
     ):
-        tolerance = 2 * computed.error + TOLERANCE * max(abs(stored), abs(computed.value))
+        tolerance = error + 2 * computed.error + TOLERANCE * max(abs(stored), abs(computed.value))
         if not abs(stored - computed.value) <= tolerance:
             raise InputError(
                 f"this is not the problem that was solved: by the solution the {what} returns {stored!r}, "

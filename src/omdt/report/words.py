@@ -7,7 +7,7 @@ import numpy as np
 
 from omdt.counting import counted
 from omdt.mdp import Floats
-from omdt.solution import Solution, Stop
+from omdt.solution import Solution, Stop, relative_gap
 from omdt.tree import LEAF, Range, TreePolicy, printable
 
 MOST_FEATURES = 8
@@ -38,7 +38,7 @@ def percent(share: float) -> str:
 
 def normalised(solution: Solution) -> str:
     """The return between random and optimal, if these differ."""
-    return "–" if solution.indifferent else f"{solution.normalized_return:.4f}"
+    return f"{solution.normalized_return:.4f}" if solution.planned and not solution.indifferent else "–"
 
 
 def states(names: Sequence[str], observations: Floats, *, marks: bool) -> list[str]:
@@ -84,15 +84,16 @@ def size_limit(solution: Solution) -> str:
 def verdict(solution: Solution) -> Verdict:
     """Whether the tree is proven optimal and what else that says."""
     trees = size_limit(solution)
-    if solution.gap == 0:
+    if solution.excess == 0:
         return Verdict("Proven optimal", f"No {trees} returns more than this one.")
     bound, excess = number(solution.shown_bound), number(solution.excess)
     room = f"No {trees} returns more than {bound}, which is {excess} above this one"
     if solution.proven:
-        gaps = f"({percent(solution.gap)}); a gap of {percent(solution.requested_gap)} was asked for."
+        gap = relative_gap(solution.value, solution.shown_bound, solution.scale)
+        gaps = f"({percent(gap)}); a gap of {percent(solution.requested_gap)} was asked for."
         return Verdict("Proven optimal within the gap", f"{room} {gaps}")
     share = solution.on_scale(solution.excess)
-    way = "" if share is None else f" ({percent(share)} of the way from random to optimal)"
+    way = "" if share is None or share > 10 else f" ({percent(share)} of the way from random to optimal)"
     known = " The bound is what the best policy of any form returns." if solution.bound_is_optimum else ""
     return Verdict("Not proven", f"{room}{way}.{known} {STOPPED[solution.stop]}")
 

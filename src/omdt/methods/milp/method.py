@@ -3,12 +3,14 @@
 from importlib import import_module
 from typing import cast
 
+import numpy as np
+
 from omdt import planning
 from omdt.errors import InputError
-from omdt.mdp import MDP
+from omdt.mdp import MDP, Bools
 from omdt.methods.milp.backend import Backend, Record
 from omdt.methods.milp.formulation import FORMS, encode, formulate
-from omdt.methods.search.local import local_search
+from omdt.methods.search.local import allowed_actions, local_search
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Claim, Limits, Stop
 from omdt.splits import Splits
@@ -50,14 +52,15 @@ def solve_milp(
     solver.load()
     with watch.catching_interrupts():
         optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
+        allowed = allowed_actions(mdp, limits)
         tree, value = _best_leaf(mdp, splits)
         watch.report(value, optimal.upper)
         grown = local_search(mdp, splits, limits, watch.part(min(start_seconds, watch.remaining / 2)))
-        tree = max(tree, grown, key=lambda it: planning.evaluate(mdp, it, splits.observations))
+        tree = max(tree, grown, key=lambda it: _rank(it, mdp, splits, allowed))
         start = planning.tree_return(mdp, tree, splits.observations)
         watch.report(start.value, optimal.upper)
         if optimal.upper - start.value <= limits.gap * abs(start.value) or optimal.value <= start.upper:
-            return Claim(shrunk(tree, mdp, splits, watch.closing()), optimal.upper, Stop.COMPLETE)
+            return Claim(shrunk(tree, mdp, splits, watch.closing(), allowed), optimal.upper, Stop.COMPLETE)
         model = formulate(
             mdp,
             splits,
@@ -76,7 +79,14 @@ def solve_milp(
     if answer.vector is not None:
         record.found(answer.vector)
     record.bounded(answer.bound)
-    return Claim(shrunk(record.tree, mdp, splits, watch.closing()), record.bound, answer.stop)
+    return Claim(shrunk(record.tree, mdp, splits, watch.closing(), allowed), record.bound, answer.stop)
+
+
+def _rank(tree: TreePolicy, mdp: MDP, splits: Splits, allowed: Bools | None) -> tuple[bool, float]:
+    """Trees that name only what is allowed come before others, then those that return more."""
+    policy = tree.actions(splits.observations)
+    permitted = allowed is None or bool(allowed[np.arange(mdp.n_states), policy].all())
+    return permitted, planning.policy_return(mdp, policy).value
 
 
 def _best_leaf(mdp: MDP, splits: Splits) -> tuple[TreePolicy, float]:

@@ -61,7 +61,7 @@ def enumerate_trees(local: LocalSearch) -> float | None:
         values = planning.policy_values(local.mdp, policy, local.watch, start=start)
         returned = planning.expected_return(local.mdp, values)
         if returned.upper > bound:
-            returned = planning.policy_return(local.mdp, policy, values, local.watch)
+            returned = planning.policy_return(local.mdp, policy, local.watch)
         bound = max(bound, returned.upper)
         local.watch.nodes += 1
         if returned.value > local.value + local.noise:

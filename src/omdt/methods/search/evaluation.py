@@ -345,16 +345,16 @@ class Sparse:
     def rebase(self, policy: Ints) -> None:
         """Make this the base policy."""
         values = planning.policy_values(self.mdp, policy, self.watch, start=self.values)
-        self.value, self.values = self._return(values), values.value
+        self.value, self.values = self._return(planning.policy_return(self.mdp, policy, self.watch)), values.value
         self.occupancies = planning.occupancies(self.mdp, policy, self.watch).value
         self.advantages = _advantages(self.mdp, values.value)
 
     def evaluate(self, policy: Ints) -> float:
         """The return of a policy."""
-        return self._return(planning.policy_values(self.mdp, policy, self.watch, start=self.values))
+        values = planning.policy_values(self.mdp, policy, self.watch, start=self.values)
+        return self._return(planning.expected_return(self.mdp, values))
 
-    def _return(self, values: planning.Certified[Floats]) -> float:
-        expected = planning.expected_return(self.mdp, values)
+    def _return(self, expected: planning.Certified[float]) -> float:
         return expected.lower if self.watch is not None and self.watch.remaining == 0 else expected.value
 
 

@@ -103,7 +103,7 @@ class Goal:
         policy: [S] the actions of the best tree.
         value: its return.
         target: no tree is to return more, up to a margin.
-        gap: the relative gap that was asked for.
+        room: the absolute gap; a part of it is the margin.
         raised: whether the target is higher than a proof of the tree needs.
         questions: what the trees may ask; None for thresholds on every feature.
     """
@@ -111,14 +111,9 @@ class Goal:
     policy: Ints
     value: float
     target: float
-    gap: float
+    room: float
     raised: bool
     questions: check.Questions | None = None
-
-    @property
-    def room(self) -> float:
-        """The absolute gap."""
-        return self.gap * max(abs(self.value), 1e-12)
 
 
 def prove(path: Path, explorer: Explorer, start: Floats, goal: Goal) -> float:

@@ -306,7 +306,7 @@ class Explorer:
         if key not in self._returns:
             if len(self._returns) * len(key) >= self.max_bytes // 8:
                 self._returns.clear()
-            self._returns[key] = planning.expected_return(self.mdp, planning.policy_values(self.mdp, policy))
+            self._returns[key] = planning.policy_return(self.mdp, policy)
         return self._returns[key]
 
     def _losses(self, values: Floats, allowed: Bools) -> Losses:

@@ -140,7 +140,7 @@ class LocalSearch:
         self.optimal = planning.optimal_values(mdp, watch)
         optimal_return = planning.expected_return(mdp, self.optimal)
         self.unrestricted = self.bound = optimal_return.upper
-        self.scale = planning.scale(mdp, self.optimal, watch)
+        self.scale = planning.scale(mdp, watch)
         self.random = np.random.default_rng(limits.seed)
         self.size = Size.of(limits)
         self.engine: Engine = engine(mdp, watch)

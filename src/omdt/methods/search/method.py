@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from omdt.check import Questions
-from omdt.errors import InputError, warn_input
+from omdt.errors import FalseClaimError, InputError, warn_input
 from omdt.files import check_writable
 from omdt.mdp import MDP
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
-from omdt.methods.search.evidence import Goal, StoppedError, prove
+from omdt.methods.search.evidence import MARGIN, Goal, StoppedError, prove
 from omdt.methods.search.exact import can_search
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.local import LocalSearch, to_policy
 from omdt.methods.search.losses import cheapest_dense
 from omdt.methods.shrinking import shrunk
 from omdt.questions import questions_of
-from omdt.solution import Claim, Limits, Stop
+from omdt.solution import Claim, Limits, Stop, tolerated_excess
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
 from omdt.watch import Watch, one_thread
@@ -31,6 +31,9 @@ from omdt.watch import Watch, one_thread
 FIRST_CLIMBS = 3
 NEARLY = 1e-3
 """The part of the gap by which the proof of an unfinished search may miss the bound that was reached."""
+
+ERRORS = (8.0, 1e3, 1e5)
+"""Margins of a certificate in errors of the optimal values; the next one is tried where evidence is missing."""
 
 NODES_A_CLIMB = 64
 """In its turn the local search climbs once, and once more for so many nodes of the round before."""
@@ -136,12 +139,20 @@ def _certified(
     # A bound that was not pushed any further is met again only approximately.
     target = local.target if frontier.done else bound + NEARLY * (bound - local.value)
     policy = tree.actions(local.splits.observations)
-    goal = Goal(policy, local.value, target, local.limits.gap, not frontier.done, questions)
-    try:
-        return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
-    except StoppedError:
-        warn_input(f"{path} was not written because of an interrupt")
-        return bound
+    asked = tolerated_excess(local.value, local.limits.gap, local.scale)
+    for errors in ERRORS:
+        # Where the gap is next to nothing, the rounding of the values is what needs room.
+        room = max(asked, errors * local.optimal.error / MARGIN)
+        goal = Goal(policy, local.value, target, room, not frontier.done, questions)
+        try:
+            return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
+        except StoppedError:
+            warn_input(f"{path} was not written because of an interrupt")
+            return bound
+        except FalseClaimError:
+            if errors == ERRORS[-1]:
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _take_turns(frontier: Frontier, local: LocalSearch, watch: Watch) -> None:
