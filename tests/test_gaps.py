@@ -5,11 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import omdt
-from omdt import MDP
+from brute_force import best_return
+from omdt import MDP, Splits, TreePolicy, check, planning
+from omdt.certificate import model_of
+from omdt.methods.shrinking import shrunk
 from omdt.solution import SMALL, Solution, Stop, relative_gap, tolerated_excess
+from omdt.watch import Watch
 from strategies import environment
+from tasks import Task, any_mdp, dense
 
 
 def lent_money(discount: float, scale: float = 1.0) -> MDP:
@@ -128,3 +134,135 @@ def test_a_value_that_is_not_known_is_shown_with_its_error() -> None:
         show(solution, output)
     assert "± 0.1: time was up before it was known better" in captured.get()
     assert isinstance(Solution.from_dict(solution.to_dict()).value_error, float)
+
+
+def starts_apart(pit: float, penalty: float, weights: list[float], *, avoidable: bool, bonus: float = 0.0) -> MDP:
+    """First states with a wrong action each, an end, and a pit that nobody enters or that a third action leads to."""
+    n = len(weights)
+    P, rewards = np.zeros((n + 2, 3, n + 2)), np.zeros((n + 2, 3))
+    P[:n, :, n] = P[n, :, n] = P[n + 1, :, n + 1] = 1.0
+    for s in range(n):
+        rewards[s] = bonus
+        rewards[s, 1 - s % 2] -= penalty
+        if avoidable:
+            P[s, 2] = np.eye(n + 2)[n + 1]
+        else:
+            rewards[s, 2] = rewards[s, 0]
+    rewards[n + 1] = -pit
+    return MDP.from_dense(P, rewards, [*weights, 0, 0], np.arange(n + 2)[:, None])
+
+
+def best_of(mdp: MDP, depth: int) -> float:
+    P, rewards, initial, discount = dense(mdp)
+    return best_return(P, rewards, initial, mdp.features, discount, max_depth=depth)
+
+
+@pytest.mark.parametrize("avoidable", [False, True])
+@pytest.mark.parametrize(("pit", "penalty", "bonus"), [(7e3, 1.0, 0.0), (7e9, 1.0, 0.0), (0.0, 1e-17, 2e-17)])
+def test_what_happens_elsewhere_and_how_small_rewards_are_hides_no_difference(
+    avoidable: bool, pit: float, penalty: float, bonus: float
+) -> None:
+    """With the error of the worst state as the scale, trees that lose more than twice as much were called proven."""
+    for weights in ([0.9992, 2e-4, 3e-4, 3e-4], [1 - 8e-7, 2e-7, 3e-7, 3e-7], [0.4, 0.2, 0.3, 0.1]):
+        mdp = starts_apart(pit, penalty, weights, avoidable=avoidable, bonus=bonus)
+        solution = omdt.solve(mdp, max_depth=1)
+        best = best_of(mdp, 1)
+        assert solution.bound >= best - 1e-12 * abs(best)
+        if solution.proven:
+            assert best - solution.value <= 1.01e-4 * max(abs(solution.value), 1e-30)
+
+
+def beside_penalties(penalty: float, discount: float) -> MDP:
+    """300 ordinary states, and 300 that nobody comes to and that cost much."""
+    rng = np.random.default_rng(4)
+    S = 600
+    rows, columns = np.repeat(np.arange(2 * S), 3), np.empty((2 * S, 3), dtype=np.int64)
+    columns[:S], columns[S:] = rng.integers(0, 300, (S, 3)), rng.integers(300, 600, (S, 3))
+    P = sparse.csr_array((rng.dirichlet(np.ones(3), 2 * S).ravel(), (rows, columns.ravel())), shape=(2 * S, S))
+    rewards = rng.random((S, 2))
+    rewards[300:] = -penalty * rng.random((300, 2))
+    return MDP(P, rewards, np.eye(1, S)[0], np.arange(S), discount=discount)
+
+
+@pytest.mark.parametrize("penalty", [1.0, 1e6, 1e9])
+def test_states_that_are_never_visited_do_not_change_a_value(penalty: float) -> None:
+    mdp = beside_penalties(penalty, 0.999)
+    tree = TreePolicy.leaf(0, mdp.feature_names, mdp.action_names)
+    alone = mdp.reachable()
+    P, r = planning.markov_chain(alone, np.zeros(alone.n_states, dtype=np.int64))
+    values = np.linalg.solve(np.eye(alone.n_states) - 0.999 * P.toarray(), r)
+    assert omdt.evaluate(mdp, tree) == pytest.approx(float(alone.initial @ values), rel=1e-11)
+
+
+def test_a_certificate_needs_no_gap_to_have_room_for_rounding(tmp_path) -> None:
+    """Where the best tree returns next to nothing beside values in the thousands."""
+    rng = np.random.default_rng(8)
+    for seed in range(25):
+        task = Task.random(rng, any_mdp)
+        shifted = replace(task.mdp, rewards=task.mdp.rewards - (1 - task.mdp.discount) * task.best)
+        moved = replace(task, mdp=shifted)
+        solution = moved.solve(certificate=tmp_path / f"{seed}")
+        verdict = check.check(model_of(shifted), solution.to_dict(), tmp_path / f"{seed}")
+        assert verdict.bound is not None, seed
+        assert verdict.bound <= solution.bound
+
+
+@pytest.mark.parametrize("limit", ["1e-9", "0.001"])
+def test_no_estimate_is_shown_as_a_bound(run, tmp_path, limit: str) -> None:
+    """After a limit that ends planning the optimum is not known; a number below it was shown as the bound."""
+    words = ("solve", "frozenlake_12x12", "--depth", "2", "--time-limit", limit, "--output", tmp_path / "cut.json")
+    out = shown(run, *words)
+    mdp = environment("frozenlake_12x12")
+    optimum = planning.expected_return(mdp, planning.optimal_values(mdp))
+    assert float(re.search(r"^bound +([\d.e+-]+)", out, re.M)[1]) >= optimum.value * (1 - 1e-9)
+    status, _, err = run("report", tmp_path / "cut.json")
+    assert (status, err) == (0, "")
+
+
+def test_what_is_cut_off_is_not_proven() -> None:
+    """The error of an optimum of 7e-13 that was cut off counted as rounding, and so did everything below it."""
+    mdp = omdt.make("frozenlake", size=100)
+    for limit in (0.3, 0.5, 0.8):
+        solution = omdt.solve(replace(mdp, discount=0.99), max_depth=1, time_limit=limit)
+        assert not (solution.proven and solution.stop is not Stop.COMPLETE)
+        assert not solution.proven or solution.value >= 0.9999 * solution.bound
+
+
+def test_large_trees_are_shrunk_one_candidate_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All smaller trees were built before the first was looked at, whatever the time."""
+    built: list[int] = []
+    with_leaf = TreePolicy.with_leaf
+    monkeypatch.setattr(TreePolicy, "with_leaf", lambda tree, *rest: built.append(1) or with_leaf(tree, *rest))
+    mdp = environment("frozenlake_12x12")
+    tree = omdt.solve(mdp, method="copy").tree
+    late = Watch(1.0)
+    late.interrupt()
+    assert shrunk(tree, mdp, Splits.of(mdp), late).n_leaves <= tree.n_leaves
+    assert len(built) <= 1
+
+
+@pytest.mark.needs("highspy")
+def test_a_program_that_holds_an_allowed_tree_returns_it() -> None:
+    P, rewards = np.zeros((4, 2, 4)), np.zeros((4, 2))
+    P[0, 0, 1] = P[0, 1, 2] = rewards[0, 0] = 1.0
+    P[1:, :, 3] = 1.0
+    available = [[1, 1], [1, 1], [0, 1], [1, 1]]
+    mdp = MDP.from_dense(P, rewards, [1, 0, 0, 0], np.arange(4)[:, None], discount=0.9, available=available)
+    for method in ("search", "milp"):
+        solution = omdt.solve(mdp, max_depth=1, method=method, unavailable="forbid")
+        assert (solution.value, solution.tree.n_leaves) == (1.0, 2)
+
+
+def test_zero_rewards_are_known_to_be_zero(run, tmp_path) -> None:
+    mdp = MDP.from_dense(np.ones((1, 1, 1)), [[0.0]], [1], [[0]])
+    omdt.write(mdp, tmp_path / "zero.npz")
+    out = shown(run, "solve", tmp_path / "zero.npz", "--depth", "1")
+    assert "time was up" not in out
+    assert "proven optimal (" in out
+
+
+def test_a_certificate_does_not_make_the_terminal_contradict_itself(run, tmp_path) -> None:
+    omdt.write(MDP.from_dense(np.ones((1, 1, 1)), [[5.0]], [1], [[0]]), tmp_path / "five.npz")
+    out = shown(run, "solve", tmp_path / "five.npz", "--depth", "1", "--certificate", tmp_path / "proof")
+    assert re.search(r"^bound +500 ", out, re.M)
+    assert "proven optimal (" in out

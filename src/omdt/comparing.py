@@ -235,7 +235,7 @@ def _summary(row: str, runs: list[Solution]) -> Row:
         value_error=_standard_error(values),
         normalized_return=float(np.mean(normalized)),
         normalized_error=_standard_error(normalized),
-        bound=min(solution.bound for solution in runs),
+        bound=min(solution.shown_bound for solution in runs),
         proven=all(solution.proven for solution in runs),
         decision_nodes=float(np.mean([solution.tree.n_decision_nodes for solution in runs])),
         seconds=float(np.mean([solution.effort[0] for solution in runs])),
