@@ -137,12 +137,14 @@ def _certified(
 ) -> float:
     """Write the certificate of a bound; the bound that it proves, which is a little higher."""
     # A bound that was not pushed any further is met again only approximately.
-    target = local.target if frontier.done else bound + NEARLY * (bound - local.value)
+    unfinished = bound + NEARLY * (bound - local.value)
     policy = tree.actions(local.splits.observations)
     asked = tolerated_excess(local.value, local.limits.gap, local.scale)
     for errors in ERRORS:
-        # Where the gap is next to nothing, the rounding of the values is what needs room.
+        # Where the gap is next to nothing, the rounding of the values needs room, which the target makes for it.
         room = max(asked, errors * local.optimal.error / MARGIN)
+        tight = local.value + max(0.5 * asked, asked - 1.01 * MARGIN * room)
+        target = min(local.target, tight) if frontier.done else unfinished
         goal = Goal(policy, local.value, target, room, not frontier.done, questions)
         try:
             return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
