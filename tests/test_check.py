@@ -195,6 +195,45 @@ def test_a_certificate_for_some_questions_proves_nothing_about_others(tmp_path: 
         proven.check(**{key: leaf[key] for key in ("tree", "value", "feature_names")}, questions=None)
 
 
+USELESS = [("p", "threshold", 7.0), ("p", "threshold", 1.0), ("p", "threshold", -0.5), ("p", "equals", 0.5)]
+
+
+@pytest.mark.parametrize(("feature", "kind", "number"), [*USELESS, ("X", "threshold", 3.0), ("X", "equals", 0.5)])
+def test_what_divides_nothing_is_no_question(tmp_path: Path, feature: str, kind: str, number: float) -> None:
+    """Otherwise a proof about trees without questions would seem to speak of trees that ask for p."""
+    mdp, path = omdt.make("frozenlake_4x4"), tmp_path / "c"
+    holds = (mdp.features.sum(axis=1) > 3)[:, None]
+    nothing = chosen(omdt.Splits.of(mdp, features=[], predicates=holds, labels=["p"]), np.array([], dtype=int))
+    proven = Proven(mdp, omdt.solve(mdp, max_depth=1, splits=nothing, certificate=path), path, nothing)
+    assert proven.check().questions == "nothing"
+    forged = proven.solution.to_dict()["questions"] | {"asked": [{"feature": feature, kind: [number]}]}
+    (head, _), *rest = read(path)
+    write(path, [([head[0], head[1] | {"asks": forged}], b""), *rest])
+    with pytest.raises(check.UnreadableError, match=f"to compare '{feature}' with {number} divides no states"):
+        proven.check(questions=forged)
+    if feature == "p":
+        assert "the predicate" not in check.Questions.read(forged).words()
+
+
+def test_a_predicate_is_named_where_it_is_asked() -> None:
+    bits = (("p", b"\x80"),)
+    for equality, numbers, words in (
+        (False, (0.5,), "the predicate 'p'"),
+        (True, (1.0,), "the predicate 'p'"),
+        (False, None, "the predicate 'p'"),
+        (False, (), "0 thresholds on 'p'"),
+    ):
+        assert check.Questions((("p", equality, numbers),), bits, 2).words() == words
+
+
+def test_useless_questions_of_other_splits_are_not_stated() -> None:
+    mdp = omdt.make("frozenlake_4x4")
+    splits = omdt.Splits.of(mdp)
+    useless = replace(splits, threshold=np.where(np.arange(len(splits)) == 1, 99.0, splits.threshold))
+    solution = omdt.solve(mdp, max_depth=1, splits=useless)
+    assert 99.0 not in [x for entry in solution.to_dict()["questions"]["asked"] for x in entry["threshold"]]
+
+
 def test_a_tree_that_asks_something_else_is_rejected(tmp_path: Path) -> None:
     mdp, path = omdt.make("frozenlake_4x4"), tmp_path / "c"
     proven = Proven(
@@ -720,3 +759,72 @@ def test_bad_models_are_bad_input(files: Path) -> None:
     (files / "bad.npz").write_bytes(b"hello")
     with pytest.raises(check.UnreadableError):
         check.read_model(files / "bad.npz")
+
+
+MASK = np.array([[1, 1], [0, 1], [1, 0]], dtype=bool)
+
+
+def limited(**changes: Any) -> MDP:
+    """Both actions lead from state 0 to state 1 and from there back; state 2 is out of reach."""
+    P = np.zeros((3, 2, 3))
+    P[0, :, 1] = P[1, :, 0] = P[2, :, 2] = 1
+    return MDP.from_dense(P, [[1, 0], [0, 2], [0, 0]], [1, 0, 0], np.arange(3.0), **({"available": MASK} | changes))
+
+
+@pytest.mark.parametrize(
+    ("change", "fragment"),
+    [
+        ({"available": MASK.T}, "its shape is"),
+        ({"available": MASK.ravel()}, "its shape is"),
+        ({"available": MASK * 2}, "truth values"),
+        ({"available": MASK * 0.5}, "truth values"),
+        ({"available": MASK.astype(str)}, "truth values"),
+        ({"available": MASK & False}, "a state has no available action"),
+        ({"fallback": np.array("fly")}, "the fallback 'fly' is not an action"),
+    ],
+)
+def test_what_is_available_must_fit_the_model(tmp_path: Path, change: dict[str, Any], fragment: str) -> None:
+    path = tmp_path / "m.npz"
+    omdt.write(limited(fallback="action_1"), path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    np.testing.assert_array_equal(check.read_model(path).available, MASK)
+    np.savez(path, **(arrays | {"available": MASK.astype(np.int8)}))
+    np.testing.assert_array_equal(check.read_model(path).available, MASK)
+    np.savez(path, **(arrays | change))
+    with pytest.raises(check.UnreadableError, match=fragment):
+        check.read_model(path)
+    omdt.write(limited(available=()), path)
+    with pytest.raises(check.UnreadableError, match="the fallback 'fly' is not an action"):
+        check.read_model(path, "fly")
+
+
+def test_a_forbidden_name_is_rejected(tmp_path: Path, run: Any) -> None:
+    mdp, model, path = limited(), tmp_path / "m.npz", tmp_path / "s.json"
+    omdt.write(mdp, model)
+    solution = omdt.solve(mdp, max_depth=1, unavailable="forbid").to_dict()
+    path.write_text(json.dumps(solution))
+    status, out, err = run("check", path, model)
+    assert (status, err) == (0, "")
+    assert "VERIFIED, and the tree names no unavailable action; the bound was not checked" in out
+    # State 2 does not offer the second action, but nothing leads there.
+    for leaf, allowed in (("action_1", True), ("action_0", False)):
+        tree = omdt.TreePolicy.leaf(mdp.action_names.index(leaf), mdp.feature_names, mdp.action_names)
+        false = solution | {"tree": tree.to_dict(), "value": omdt.evaluate(mdp, tree)}
+        path.write_text(json.dumps(false))
+        status, out, _ = run("check", path, model)
+        assert status == (0 if allowed else 1)
+        assert check.check(check.read_model(model), false | {"unavailable": "fallback"}, None).forbid is False
+        for plain in (model_of(mdp), check.read_model(model)):
+            if allowed:
+                assert check.check(plain, false, None).forbid
+                continue
+            with pytest.raises(check.RejectedError, match="in state 1 the tree names 'action_0', which is not avail"):
+                check.check(plain, false, None)
+    with pytest.raises(check.UnreadableError, match="'ignore', not fallback or forbid"):
+        check.check(model_of(mdp), solution | {"unavailable": "ignore"}, None)
+
+
+def test_words_say_that_unavailable_names_are_forbidden() -> None:
+    verdict = check.Verdict(1.0, 1.0, 1, forbid=True)
+    assert "VERIFIED: the tree names no unavailable action and returns 1, and no tree" in check.words(verdict)

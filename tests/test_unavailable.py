@@ -18,7 +18,7 @@ from omdt.errors import FalseClaimError
 from omdt.exceptions import Exceptions
 from omdt.planning import visited
 from omdt.solution import Claim, Limits, Stop
-from omdt.unavailable import replacements, sentences, violation, with_exceptions
+from omdt.unavailable import replacements, sentences, violation, with_available_names, with_exceptions
 from restricted import restricted
 from strategies import environment, random_tree, refusal
 
@@ -59,6 +59,46 @@ def test_the_table_is_what_is_played_in_the_visited_states(problem, seed):
     assert tree.exceptions.table == {x: next(iter(b)) for x, b in exceptional.items() if len(b) == 1}
     assert tree.exceptions.look_alikes == sum(len(needed[x]) for x, b in exceptional.items() if len(b) > 1)
     assert tree.exceptions.fallback == mdp.fallback
+
+
+@given(restricted(observations=("distinct", "repeated", "constant")), st.integers(0, 2**32 - 1))
+def test_leaves_named_by_what_is_played_do_the_same(problem, seed):
+    mdp = problem.mdp
+    before = random_policy_tree(mdp, seed)
+    after = with_available_names(mdp, before, mdp.features)
+    states = np.arange(mdp.n_states)
+    named, renamed = before.actions(mdp.features), after.actions(mdp.features)
+    seen = visited(mdp, named)
+    ended = mdp.terminal & mdp.available.all(axis=1)
+    same = mdp.played[states, named] == mdp.played[states, renamed]
+    assert (same | ended)[seen].all()
+    np.testing.assert_array_equal(visited(mdp, renamed), seen)
+    assert planning.evaluate(mdp, after) == planning.evaluate(mdp, before)
+    tables = [with_exceptions(mdp, tree, mdp.features).exceptions for tree in (before, after)]
+    assert len(tables[1]) <= len(tables[0])
+    assert tables[1].look_alikes <= tables[0].look_alikes
+    leaves = before.leaves(mdp.features)
+    for i in np.flatnonzero(before.feature < 0):
+        inside = (leaves == i) & seen & ~ended
+        played = set(mdp.played[states, named][inside].tolist())
+        assert after.action[i] == (played.pop() if len(played) == 1 else before.action[i])
+    forbidden = violation(mdp, named) is None
+    assert not forbidden or after == before
+
+
+def test_a_leaf_does_not_name_what_none_of_its_states_offers():
+    """With an empty battery only charge exists; that an episode also ends in this leaf changes nothing."""
+    P = np.zeros((4, 2, 4))
+    P[0, 0, 1] = P[0, 1, 0] = P[1, :, 2] = P[2, :, 2] = P[3, :, 3] = 1
+    available = [[1, 1], [0, 1], [1, 1], [1, 0]]
+    names = {"action_names": ("drive", "charge"), "feature_names": ("battery",)}
+    rewards = [[1, 0], [0, 0], [0, 0], [0, 0]]
+    mdp = MDP.from_dense(P, rewards, [1, 0, 0, 0], [2, 0, 0, 1], discount=0.9, available=available, **names)
+    nested = {"feature": "battery", "threshold": 1.5, "left": {"action": "drive"}, "right": {"action": "drive"}}
+    tree = TreePolicy.from_dict(nested, ("battery",), ("drive", "charge"))
+    renamed = with_available_names(mdp, tree, mdp.features)
+    assert renamed.actions(mdp.features).tolist() == [0, 1, 1, 1]
+    assert not with_exceptions(mdp, renamed, mdp.features).exceptions.table
 
 
 @given(restricted(), st.integers(0, 2))

@@ -43,5 +43,6 @@ def model_of(mdp: MDP) -> check.Model:
     """The problem in the plain arrays that the checker reads."""
     P = mdp.transitions
     indices, indptr = P.indices.astype(np.int64), P.indptr.astype(np.int64)
-    names = (mdp.feature_names, mdp.action_names)
-    return check.Model(P.data, indices, indptr, mdp.rewards, mdp.initial, mdp.features, mdp.discount, *names)
+    dynamics = (P.data, indices, indptr, mdp.rewards, mdp.initial, mdp.features, mdp.discount)
+    available = None if mdp.all_available else mdp.available
+    return check.Model(*dynamics, mdp.feature_names, mdp.action_names, available)

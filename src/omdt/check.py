@@ -85,7 +85,11 @@ class RejectedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A Markov decision process in plain arrays, transitions as rows s·A + a of a sparse matrix."""
+    """A Markov decision process in plain arrays, transitions as rows s·A + a of a sparse matrix.
+
+    Rows and rewards of unavailable actions are those of what is played instead; `available` [S, A] says which actions
+    are available, None that all are.
+    """
 
     data: Any
     indices: Any
@@ -96,6 +100,7 @@ class Model:
     discount: float
     feature_names: tuple[str, ...]
     action_names: tuple[str, ...]
+    available: Any = None
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,8 @@ class Questions:
     def sides(self, columns: Any, names: tuple[str, ...]) -> Any:
         """[S, K] whether a state goes right at a question: above a threshold, or different in an equality.
 
-        Of questions that divide the states alike the first counts, and those that do not divide them are left out.
+        Of questions that divide the states alike the first counts. A number that is stated must divide them: otherwise
+        a statement would seem to speak of trees that ask more than they can.
         """
         sides: dict[bytes, Any] = {}
         everything = tuple((name, False, None) for name in names)
@@ -158,6 +164,8 @@ class Questions:
                 side = column != number if equality else column > number
                 if side.any() and not side.all():
                     sides.setdefault(np.packbits(side ^ side[0]).tobytes(), side)
+                elif numbers is not None:
+                    raise UnreadableError(f"to compare {name!r:.80} with {number!r} divides no states")
         return np.array([*sides.values()], dtype=np.bool_).reshape(len(sides), len(columns)).T
 
     def words(self) -> str:
@@ -193,12 +201,17 @@ def _bits(text: Any, name: str, states: int) -> bytes:
 
 
 def _group_words(name: str, equality: bool, numbers: tuple[float, ...] | None, is_predicate: bool) -> str:
-    if is_predicate:
+    if is_predicate and (numbers is None or any(_divides_truths(equality, number) for number in numbers)):
         return f"the predicate {name!r}"
     one, many = ("value of", "values of") if equality else ("threshold on", "thresholds on")
     if numbers is None:
         return f"{many} {name!r}"
     return f"{len(numbers)} {one if len(numbers) == 1 else many} {name!r}"
+
+
+def _divides_truths(equality: bool, number: float) -> bool:
+    """Whether a comparison with a number tells 0 from 1."""
+    return number in (0, 1) if equality else 0 <= number < 1
 
 
 def _is_number(it: Any, largest: float) -> bool:
@@ -1041,6 +1054,7 @@ class Claimed:
     policy: Any
     shape: Size
     questions: Questions
+    forbid: bool
 
 
 def read_solution(data: Any, model: Model) -> Claimed:
@@ -1063,9 +1077,12 @@ def read_solution(data: Any, model: Model) -> Claimed:
     if depth is not None or leaves is not None:
         most = 2 ** min(depth or 0, 1000) if leaves is None else leaves
         size = Size(most - 1 if depth is None else min(depth, most - 1), most)
+    rule = data.get("unavailable", "fallback")
+    if rule not in ("fallback", "forbid"):
+        raise UnreadableError(f"what the tree may do with unavailable actions is {rule!r:.40}, not fallback or forbid")
     policy, shape = _policy(data.get("tree"), *columns, model.action_names)
     value, bound, discount = (float(x) for x in numbers)  # type: ignore[arg-type]
-    return Claimed(value, bound, size, discount, policy, shape, questions)
+    return Claimed(value, bound, size, discount, policy, shape, questions, rule == "forbid")
 
 
 def _policy(tree: Any, columns: Any, names: tuple[str, ...], actions: tuple[str, ...]) -> tuple[Any, Size]:
@@ -1116,6 +1133,35 @@ def _check_asked(tree: Any, problem: Problem) -> None:
                 raise RejectedError(f"the tree asks {node['feature']!r:.80} a question that the solution does not name")
 
 
+def _check_available(policy: Any, model: Model) -> None:
+    """Raise if the tree names an action in a state that some policy reaches and that does not offer it."""
+    if model.available is None:
+        return
+    missing = _reached(model) & ~model.available[np.arange(len(policy)), policy]
+    if missing.any():
+        s = int(missing.argmax())
+        raise RejectedError(
+            f"the solution forbids unavailable actions, but in state {s} the tree names "
+            f"{model.action_names[policy[s]]!r:.80}, which is not available there"
+        )
+
+
+def _reached(model: Model) -> Any:
+    """[S] whether some policy comes to each state."""
+    reached = model.initial > 0
+    source = np.repeat(np.arange(len(reached)), np.diff(model.indptr[:: model.rewards.shape[1]]))
+    source, target = source[model.data > 0], model.indices[model.data > 0]
+    starts = np.searchsorted(source, np.arange(len(reached) + 1))
+    todo = np.flatnonzero(reached).tolist()
+    while todo:
+        s = todo.pop()
+        after = target[starts[s] : starts[s + 1]]
+        new = np.unique(after[~reached[after]])
+        reached[new] = True
+        todo += new.tolist()
+    return reached
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What was verified.
@@ -1127,6 +1173,7 @@ class Verdict:
         claims: how many claims about regions.
         losses: how many vectors of costs.
         questions: what the trees that the bound is about may ask, in words; empty for thresholds on every feature.
+        forbid: whether the tree was to name no unavailable action, in any state that can be reached, and names none.
     """
 
     value: float
@@ -1135,6 +1182,7 @@ class Verdict:
     claims: int = 0
     losses: int = 0
     questions: str = ""
+    forbid: bool = False
 
 
 def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool = False) -> Verdict:
@@ -1159,6 +1207,8 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
     if claimed.size is not None and not claimed.size.covers(claimed.shape):
         leaves = _counted(claimed.shape.leaves, "leaf", "leaves")
         raise RejectedError(f"the tree has depth {claimed.shape.depth} and {leaves}: too large")
+    if claimed.forbid:
+        _check_available(claimed.policy, model)
     low, high = problem.value(claimed.policy)
     # A solver that finds the values of all states together rounds relative to the largest of them.
     largest = float(abs(model.rewards).max()) / float(problem.contraction)
@@ -1167,7 +1217,7 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
     if not low - tolerance <= claimed.value <= high + tolerance:
         raise RejectedError(f"the tree returns {value!r}, but the solution claims {claimed.value!r}")
     if certificate is None:
-        return Verdict(value, None)
+        return Verdict(value, None, forbid=claimed.forbid)
     if claimed.size is None:
         raise RejectedError("the solution has no limit on the size, so there is nothing to prove")
     _check_asked(solution.get("tree"), problem)
@@ -1186,7 +1236,7 @@ def check(model: Model, solution: Any, certificate: Path | None, *, exact: bool 
     except (EOFError, zlib.error, RecursionError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UnreadableError(f"{certificate} is damaged: {error}") from None
     counts = (checker.cases, len(checker.claims), len(checker.losses))
-    return Verdict(value, claimed.bound, *counts, questions=claimed.questions.words())
+    return Verdict(value, claimed.bound, *counts, questions=claimed.questions.words(), forbid=claimed.forbid)
 
 
 def _check_head(head: dict[str, Any], problem: Problem, claimed: Claimed, questions: Any) -> None:
@@ -1231,10 +1281,15 @@ def read_model(path: Path, fallback: str | None = None) -> Model:
             optional = {name: np.asarray(arrays_of[name]) for name in ("available", "fallback") if name in arrays_of}
     except (OSError, KeyError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         raise UnreadableError(f"{path} is not a readable model: {error}") from None
+    mask = None
+    if fallback is None and "fallback" in optional:
+        fallback = str(optional["fallback"])
+    if fallback is not None and fallback not in arrays["action_names"].ravel().tolist():
+        raise UnreadableError(f"{path}: the fallback {fallback!r:.80} is not an action of the model")
     if "available" in optional:
-        named = str(optional.get("fallback", "")) if fallback is None else fallback
         try:
-            arrays |= _filled_in(arrays, optional["available"], named)
+            mask = _mask(optional["available"], arrays["rewards"].shape)
+            arrays |= _filled_in(arrays, mask, fallback)
         except (ValueError, IndexError) as error:
             raise UnreadableError(f"{path}: available does not fit the model: {error}") from None
     for name in names[:-2]:
@@ -1259,7 +1314,8 @@ def read_model(path: Path, fallback: str | None = None) -> Model:
     features, actions = (tuple(str(name) for name in arrays[key]) for key in ("feature_names", "action_names"))
     if len(features) != arrays["features"].shape[1] or len(actions) != A:
         raise UnreadableError(f"{path}: there is not one name for every feature and action")
-    return Model(arrays["data"], indices, indptr, rewards, initial, arrays["features"], discount, features, actions)
+    dynamics = (arrays["data"], indices, indptr, rewards, initial, arrays["features"], discount)
+    return Model(*dynamics, features, actions, mask)
 
 
 def _counted(number: int, one: str, many: str = "") -> str:
@@ -1267,19 +1323,27 @@ def _counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def _filled_in(arrays: dict[str, Any], available: Any, fallback: str) -> dict[str, Any]:
+def _mask(available: Any, shape: tuple[int, ...]) -> Any:
+    """[S, A] the truth values of what is available."""
+    if available.shape != shape:
+        raise ValueError(f"its shape is {available.shape}, that of the rewards {shape}")
+    if available.dtype != np.bool_ and not (available.dtype.kind in "iuf" and np.isin(available, (0, 1)).all()):
+        raise ValueError("it must hold truth values, or 0 and 1")
+    mask = available != 0
+    if not mask.any(axis=1).all():
+        raise ValueError("a state has no available action")
+    return mask
+
+
+def _filled_in(arrays: dict[str, Any], mask: Any, fallback: str | None) -> dict[str, Any]:
     """Transitions and rewards in which an unavailable action does what is played instead.
 
     That is the fallback where it is available, otherwise the first available action.
     """
-    S, A = arrays["rewards"].shape
-    mask = available.reshape(S, A) != 0
-    if not mask.any(axis=1).all():
-        raise ValueError("a state has no available action")
-    names = [str(name) for name in arrays["action_names"]]
+    S, A = mask.shape
     played = np.broadcast_to(mask.argmax(axis=1)[:, None], (S, A))
-    if fallback in names:
-        b = names.index(fallback)
+    if fallback is not None:
+        b = arrays["action_names"].tolist().index(fallback)
         played = np.where(mask[:, [b]], b, played)
     played = np.where(mask, np.arange(A), played)
     rows = (np.arange(S)[:, None] * A + played).ravel()
@@ -1296,11 +1360,14 @@ def _filled_in(arrays: dict[str, Any], available: Any, fallback: str) -> dict[st
 
 def words(verdict: Verdict) -> str:
     """What was verified, in words."""
+    names = "names no unavailable action"
     if verdict.bound is None:
-        return f"value {verdict.value:.9g} VERIFIED; the bound was not checked, that takes --certificate"
+        kept = f", and the tree {names}" if verdict.forbid else ""
+        return f"value {verdict.value:.9g} VERIFIED{kept}; the bound was not checked, that takes --certificate"
+    returns = f"{names} and returns" if verdict.forbid else "returns"
     trees = "tree within the limits" + (f" that asks only for {verdict.questions}" if verdict.questions else "")
     return (
-        f"VERIFIED: the tree returns {verdict.value:.9g}, and no {trees} more than {verdict.bound:.9g} "
+        f"VERIFIED: the tree {returns} {verdict.value:.9g}, and no {trees} more than {verdict.bound:.9g} "
         f"({_counted(verdict.cases, 'case')}, {_counted(verdict.claims, 'claim')}, "
         f"{_counted(verdict.losses, 'loss', 'losses')})"
     )

@@ -359,7 +359,7 @@ def export(
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write into a file.", show_default=False)] = None,
 ) -> None:
     """The tree of a solution as code, picture or model for other programs."""
-    from omdt.export import LEAVES_ONLY, export_tree
+    from omdt.export import export_tree, to_be_told
     from omdt.files import write_whole
     from omdt.solution import load
 
@@ -374,8 +374,8 @@ def export(
         sys.stdout.flush()
     else:
         write_whole(output, lambda stream: stream.write(content))
-    if to in LEAVES_ONLY and tree.exceptions.matter:
-        _tell(f"{to} has what the leaves say; where that is not available another action is played, see --to json")
+    if (message := to_be_told(tree, to)) is not None:
+        _tell(message)
 
 
 @app.command(rich_help_panel=TREES)

@@ -13,7 +13,7 @@ import numpy as np
 
 from omdt import check
 from omdt.errors import InputError
-from omdt.mdp import MDP, Floats
+from omdt.mdp import MDP, Floats, Ints
 from omdt.splits import Splits
 
 
@@ -30,7 +30,7 @@ def questions_of(mdp: MDP, splits: Splits) -> check.Questions | None:
         for name, column in zip(splits.feature_names[F:], splits.observations[:, F:].T, strict=True)
     )
     sides = splits.sides()
-    listed = _listed(splits)
+    listed = _listed(splits, np.flatnonzero(sides.any(axis=0) & ~sides.all(axis=0)))
     whole = tuple(dict.fromkeys((name, equality, None) for name, equality, _ in listed))
     for groups in (None, whole, listed):
         questions = check.Questions(groups, predicates, mdp.n_states if predicates else 0)
@@ -71,13 +71,13 @@ def from_dict(statement: Any) -> check.Questions:
         raise InputError(str(error)) from None
 
 
-def _listed(splits: Splits) -> tuple[tuple[str, bool, tuple[float, ...]], ...]:
-    """The questions by column, with every number."""
+def _listed(splits: Splits, dividing: Ints) -> tuple[tuple[str, bool, tuple[float, ...]], ...]:
+    """The questions that divide the states, by column and with every number."""
 
     def column(k: int) -> tuple[str, bool]:
         return splits.feature_names[splits.feature[k]], bool(splits.equality[k])
 
-    runs = groupby(range(len(splits)), key=column)
+    runs = groupby(dividing.tolist(), key=column)
     return tuple((*which, tuple(float(splits.threshold[k]) for k in run)) for which, run in runs)
 
 

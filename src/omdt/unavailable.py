@@ -48,6 +48,30 @@ def replacements(mdp: MDP, policy: Ints) -> tuple[Replaced, ...]:
     return tuple(Replaced(names[a], names[b], n) for (a, b), n in sorted(pairs.items(), key=lambda row: -row[1]))
 
 
+def with_available_names(mdp: MDP, tree: TreePolicy, observations: Floats) -> TreePolicy:
+    """The tree whose leaves name what is played in them, wherever that is one action in all visited states of a leaf.
+
+    The tree does the same in every visited state and so returns exactly the same; leaves in which different actions
+    are played, or which are never visited, keep their names. The table of exceptions is made afterwards, by
+    `with_exceptions`.
+
+    Args:
+        mdp: the problem.
+        tree: the policy.
+        observations: [S, F] what the tree reads in each state.
+    """
+    if mdp.all_available:
+        return tree
+    leaf = tree.leaves(observations)
+    policy = tree.action[leaf]
+    states = _visited_where_it_matters(mdp, policy)
+    played = mdp.played[states, policy[states]]
+    least, most = np.full(tree.n_nodes, mdp.n_actions), np.full(tree.n_nodes, -1)
+    np.minimum.at(least, leaf[states], played)
+    np.maximum.at(most, leaf[states], played)
+    return replace(tree, action=np.where(least == most, least, tree.action))
+
+
 def with_exceptions(mdp: MDP, tree: TreePolicy, observations: Floats) -> TreePolicy:
     """The tree with the table of what is played where it visits states that do not offer its action.
 
@@ -59,9 +83,7 @@ def with_exceptions(mdp: MDP, tree: TreePolicy, observations: Floats) -> TreePol
     if mdp.all_available:
         return replace(tree, exceptions=Exceptions(fallback=mdp.fallback))
     policy = tree.actions(observations)
-    # Where an episode has ended and every action is available, nothing depends on what is played.
-    matters = ~(mdp.terminal & mdp.available.all(axis=1))
-    states = np.flatnonzero(visited(mdp, policy) & matters)
+    states = _visited_where_it_matters(mdp, policy)
     named, played = policy[states], mdp.played[states, policy[states]]
     seen, group = np.unique(observations[states] + 0.0, axis=0, return_inverse=True)
     group = group.ravel()
@@ -106,6 +128,14 @@ def sentences(replaced: Sequence[Replaced], exceptions: Exceptions) -> list[str]
     if exceptions.left_out:
         told.append(f"exports list {len(exceptions):,} exceptional observations and leave out {exceptions.left_out:,}")
     return told
+
+
+def _visited_where_it_matters(mdp: MDP, policy: Ints) -> Ints:
+    """The states that a policy [S] visits, without those in which an episode has ended and every action is available.
+
+    Nothing depends on what is played there.
+    """
+    return np.flatnonzero(visited(mdp, policy) & ~(mdp.terminal & mdp.available.all(axis=1)))
 
 
 def _states(count: int) -> str:

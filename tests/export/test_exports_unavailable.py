@@ -15,7 +15,7 @@ from players import c_library, node, onnx_session, play_c, play_python, prism_gu
 import omdt
 from omdt import InputWarning, Solution, TreePolicy, planning, solve
 from omdt.exceptions import Exceptions
-from omdt.export import export_tree
+from omdt.export import export_tree, to_be_told
 from restricted import Restricted, restricted
 
 MODELS = Path(__file__).parent.parent / "data" / "models"
@@ -263,6 +263,94 @@ def test_truth_values_are_asked_as_the_language_has_them(tmp_path, depth, rule):
     value, choices = in_storm(LIFT + export_tree(solution.tree, "prism"), tmp_path / "composed.prism", 0.95)
     assert value == pytest.approx(solution.value, rel=1e-6, abs=1e-6)
     assert set(choices) == {1}
+
+
+JUMPS = """mdp
+module robot
+  x : [0..3] init 0;
+  [] x<3 -> 0.5:(x'=x+1) + 0.5:true;
+  [] x<3 -> (x'=(x=1 ? 3 : 0));
+  [] x=3 -> (x'=0);
+endmodule
+rewards "parcels"
+  x=3 : 10;
+endrewards
+"""
+
+
+def with_labels(program: str, module: str) -> str:
+    """The program with the labels that the comments of the exported module ask for."""
+    lines = program.split("\n")
+    commands = [i for i, line in enumerate(lines) if "->" in line]
+    for place, label in re.findall(r"^// action 'robot command (\d+)' is called (\w+)$", module, re.M):
+        lines[commands[int(place) - 1]] = lines[commands[int(place) - 1]].replace("[]", f"[{label}]")
+    for name, number, label in re.findall(r"^// action '(\w+) \((\d+)\)' is called (\w+)$", module, re.M):
+        same = [i for i in commands if f"[{name}]" in lines[i]]
+        lines[same[int(number) - 1]] = lines[same[int(number) - 1]].replace(f"[{name}]", f"[{label}]")
+    return "\n".join(lines)
+
+
+def read_quietly(program: str, path: Path) -> omdt.MDP:
+    path.write_text(program, encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        return omdt.read(path, discount=0.95)
+
+
+@pytest.mark.needs("stormpy")
+@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("program", [JUMPS, JUMPS.replace("[] x<3", "[go] x<3")], ids=["no labels", "one label"])
+def test_a_model_with_the_labels_of_the_comments_is_restricted(tmp_path, program, depth):
+    """The command that is alone in its state has no label, so that the module cannot block it."""
+    solution = solve(read_quietly(program, tmp_path / "robot.prism"), max_depth=depth)
+    module = export_tree(solution.tree, "prism")
+    labelled = with_labels(program, module)
+    assert labelled != program
+    value, choices = in_storm(labelled + module, tmp_path / "composed.prism", 0.95)
+    assert value == pytest.approx(solution.value, rel=1e-6)
+    assert choices == [1] * len(choices)
+    # As it stands, the model is not restricted.
+    assert max(in_storm(program + module, tmp_path / "free.prism", 0.95)[1]) > 1
+
+
+@pytest.mark.needs("stormpy")
+def test_a_command_that_is_alone_only_in_some_states_needs_the_labelled_model(tmp_path):
+    program = JUMPS.replace("x<3 -> (x'=(x=1 ? 3 : 0))", "true -> (x'=(x=1 ? 3 : 0))").replace(
+        "  [] x=3 -> (x'=0);\n", ""
+    )
+    first = export_tree(solve(read_quietly(program, tmp_path / "robot.prism"), max_depth=0).tree, "prism")
+    assert "is the only choice of some state, solve the model\n// with the labels again" in first
+    labelled = with_labels(program, first)
+    for depth in (0, 1, 2):
+        solution = solve(read_quietly(labelled, tmp_path / "labelled.prism"), max_depth=depth)
+        module = export_tree(solution.tree, "prism")
+        assert "is called" not in module
+        value, choices = in_storm(labelled + module, tmp_path / "composed.prism", 0.95)
+        assert value == pytest.approx(solution.value, rel=1e-6)
+        assert choices == [1] * len(choices)
+
+
+def test_labels_that_the_model_needs_are_told(run, tmp_path):
+    names = ("go", *(f"go ({i})" for i in range(2, 9)), "x\x1b[31m\n")
+    tree = TreePolicy.leaf(0, ("x",), names)
+    told = to_be_told(tree, "prism")
+    assert told.startswith(
+        "8 actions have names that are no labels in PRISM's language; the module restricts the model"
+    )
+    assert "get the labels go_2 for 'go (2)', go_3 for 'go (3)', go_4" in told
+    assert "go_6 for 'go (6)' and 3 more; the comments of the module say more" in told
+    assert "// The model needs these labels" in export_tree(tree, "prism")
+    plain = TreePolicy.leaf(0, ("x y",), ("go", "stay"))
+    assert to_be_told(plain, "prism") is None
+    assert "The model needs" not in export_tree(plain, "prism")
+    rows = "x,action,next x,probability,reward\n0,go (2),0,1,1\n0,go,0,1,0\n"
+    (tmp_path / "m.csv").write_text(rows, encoding="utf-8")
+    assert run("solve", tmp_path / "m.csv", "--depth", 0, "--discount", 0.9, "--output", tmp_path / "s.json")[0] == 0
+    status, out, err = run("export", tmp_path / "s.json", "--to", "prism")
+    assert status == 0
+    assert "omdt: 1 action has a name that is no label in PRISM's language" in err
+    assert "// action 'go (2)' is called go_2\n" in out
+    assert run("export", tmp_path / "s.json", "--to", "json")[2] == ""
 
 
 @pytest.mark.parametrize(

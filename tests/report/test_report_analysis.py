@@ -1,6 +1,7 @@
 """Visits, losses and runners-up are those that dense linear algebra and brute force find."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ from hypothesis import strategies as st
 from report_cases import solution_of, tree_for
 
 import omdt
-from omdt import MDP, InputError, Splits, TreePolicy, planning
+from omdt import MDP, InputError, InputWarning, Splits, TreePolicy, planning
 from omdt.report import analysis as module
 from omdt.report.analysis import analyse
+from restricted import restricted
 from strategies import environment, mdps
 
 LEAF = -1
@@ -109,6 +111,36 @@ def test_the_runner_up_is_the_best_other_action(mdp, seed):
         near = 1e-9 * size(mdp)
         assert others[runner_up.action] == pytest.approx(max(others.values()), abs=near)
         assert runner_up.loss == pytest.approx(value - max(others.values()), abs=near)
+
+
+@given(restricted(max_states=6), st.integers(0, 1000), st.sampled_from(["fallback", "forbid"]))
+@settings(max_examples=40)
+def test_a_runner_up_is_available_where_it_would_be_played(problem, seed, rule):
+    mdp = problem.mdp
+    tree = tree_for(mdp, seed)
+    found = analyse(solution_of(mdp, tree, unavailable=rule), mdp)
+    played = mdp.played[np.arange(mdp.n_states), found.action]
+    counted = mdp.reached if rule == "forbid" else problem.visited(played) & found.deciding
+    for i in np.flatnonzero((tree.feature == LEAF) & (found.node_share > 0)):
+        others = {
+            a: dense_return(mdp, np.where(found.leaf == i, a, found.action))
+            for a in range(mdp.n_actions)
+            if a != tree.action[i] and mdp.available[counted & (found.leaf == i), a].all()
+        }
+        assert (i in found.runners_up) == bool(others)
+        if others:
+            near = 1e-9 * size(mdp)
+            assert others[found.runners_up[i].action] == pytest.approx(max(others.values()), abs=near)
+
+
+def test_nothing_is_as_good_as_unloading_a_full_truck():
+    """A full truck can unload or wait; nobody may be told to drive it instead."""
+    with pytest.warns(InputWarning, match="5 of 5 states"):
+        mdp = omdt.read(Path(__file__).parent.parent / "data" / "models" / "truck.csv", discount=0.9)
+    full = omdt.solve(mdp, max_depth=1, unavailable="forbid")
+    names = [mdp.action_names[found.action] for found in analyse(full, mdp).runners_up.values()]
+    assert full.tree.n_leaves == 2
+    assert sorted(names) == ["unload", "wait"]
 
 
 @pytest.mark.parametrize(("name", "depth"), [("frozenlake_4x4", 2), ("traffic_intersection", 1)])

@@ -10,7 +10,7 @@ from omdt.export.dtcontrol import to_dtcontrol
 from omdt.export.javascript import to_javascript
 from omdt.export.onnx import to_onnx
 from omdt.export.pictures import to_pdf, to_png
-from omdt.export.prism import to_prism
+from omdt.export.prism import labels_needed, to_prism
 from omdt.export.python import to_python
 from omdt.export.sklearn import to_sklearn, to_sklearn_script
 from omdt.export.svg import to_svg
@@ -54,6 +54,15 @@ EXPORTS: dict[str, Callable[[TreePolicy], str | bytes]] = {
 
 LEAVES_ONLY = frozenset({"dot", "svg", "png", "pdf", "onnx", "sklearn", "dtcontrol"})
 """Formats that act, or show, as the leaves say, also where their action is not available and another is played."""
+
+
+def to_be_told(tree: TreePolicy, to: str) -> str | None:
+    """What whoever uses the exported tree must know, beside what it says itself."""
+    if to == "prism":
+        return labels_needed(tree)
+    if to in LEAVES_ONLY and tree.exceptions.matter:
+        return f"{to} has what the leaves say; where that is not available another action is played, see --to json"
+    return None
 
 
 def export_tree(tree: TreePolicy, to: str) -> str | bytes:

@@ -4,6 +4,11 @@ The model is expected to have a variable or formula for each feature and a comma
 has one command per action, whose guard says where the tree takes it; one that is never taken is guarded by false,
 since a module blocks only the labels that it mentions.
 
+A label that no command of the model has does not synchronise with anything: it restricts nothing, and the module adds a
+choice that does nothing. That is so with names that are no labels of the language, which omdt gives to commands without
+a label (`robot command 3`) and to the second of several commands with one label (`go (2)`). The module says which
+labels the model needs.
+
 Where the model does not offer the action of a leaf, its guard may hold without harm; the action that is played there is
 let through for the very valuation of the state.
 """
@@ -11,11 +16,22 @@ let through for the very valuation of the state.
 import math
 import operator
 
+from omdt.counting import counted
 from omdt.export.code import caveats
 from omdt.names import prism_identifiers
 from omdt.tree import LEAF, TreePolicy
 
 COMPARED = {"<=": operator.le, ">": operator.gt, "=": operator.eq, "!=": operator.ne}
+
+MOST_LABELS = 5
+"""Labels that a message lists; the comments of the module list all."""
+
+LABELS_NEEDED = (
+    "The model needs these labels: give each to the command that it stands for. Without it, the module does not",
+    "restrict this command, and adds a choice that does nothing. Leave every other command without a label as it is:",
+    "the module never blocks it. If a command that gets a label is the only choice of some state, solve the model",
+    "with the labels again, because the tree may name another action there.",
+)
 
 Bounds = dict[tuple[int, str, float], float]
 """What a path demands: the tightest number by feature and operator; (in)equalities are kept apart by their number."""
@@ -34,8 +50,10 @@ def to_prism(tree: TreePolicy) -> str:
     if len(tree.exceptions):
         lines.append("// Where its action is not available, the guard of another one names the state.")
     lines += [f"// {line}" for line in caveats(tree)]
-    lines += _renamed("feature", tree.feature_names, features)
-    lines += _renamed("action", tree.action_names, actions)
+    lines += [f"// feature {name!r} is called {called}" for name, called in _renamed(tree.feature_names, features)]
+    renamed = _renamed(tree.action_names, actions)
+    lines += [f"// action {name!r} is called {called}" for name, called in renamed]
+    lines += [f"// {line}" for line in LABELS_NEEDED if renamed]
     lines.append("module policy")
     for a, name in enumerate(actions):
         guard = "\n        | ".join(guards[a]) or "false"
@@ -43,9 +61,23 @@ def to_prism(tree: TreePolicy) -> str:
     return "\n".join([*lines, "endmodule"]) + "\n"
 
 
-def _renamed(what: str, names: tuple[str, ...], identifiers: list[str]) -> list[str]:
-    pairs = zip(names, identifiers, strict=True)
-    return [f"// {what} {name!r} is called {called}" for name, called in pairs if name != called]
+def labels_needed(tree: TreePolicy) -> str | None:
+    """What must be done to the model so that the module restricts it, if its labels cannot be the tree's names."""
+    _, actions = prism_identifiers(tree.feature_names, tree.action_names)
+    renamed = _renamed(tree.action_names, actions)
+    if not renamed:
+        return None
+    listed = ", ".join(f"{called} for {name!r}" for name, called in renamed[:MOST_LABELS])
+    more = f" and {len(renamed) - MOST_LABELS:,} more" if len(renamed) > MOST_LABELS else ""
+    return (
+        f"{counted(len(renamed), 'action has a name that is no label', 'actions have names that are no labels')} "
+        f"in PRISM's language; the module restricts the model only if its commands get the labels {listed}{more}; "
+        "the comments of the module say more"
+    )
+
+
+def _renamed(names: tuple[str, ...], identifiers: list[str]) -> list[tuple[str, str]]:
+    return [(name, called) for name, called in zip(names, identifiers, strict=True) if name != called]
 
 
 def _leaves(tree: TreePolicy) -> list[tuple[int, Bounds]]:

@@ -11,9 +11,10 @@ optimal. Since x = p0 + γ P_πᵀ x,
 
 so every state has its share of the loss and the shares add up to all of it.
 
-**The runner-up of a leaf** is the other action with which the tree, otherwise unchanged, returns most. Each is put into
-the leaf and the tree evaluated anew, so what it loses is exact, not the first step of a derivative: at a proven optimum
-it is never negative.
+**The runner-up of a leaf** is the other action with which the tree, otherwise unchanged, returns most, among those that
+the states of the leaf offer: all that the tree visits, or all that can be reached where no tree may name an unavailable
+action. Each is put into the leaf and the tree evaluated anew, so what it loses is exact, not the first step of a
+derivative: at a proven optimum it is never negative.
 """
 
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.solution import Solution
 from omdt.tree import LEAF, TreePolicy
+from omdt.unavailable import FORBID
 
 MOST_EVALUATIONS = 1000
 """Trees evaluated to find runners-up; on the paper's environments each takes at most some hundredths of a second."""
@@ -61,7 +63,7 @@ class Analysis:
         node_states: [N] how many states pass through each node.
         node_share: [N] share of the visits that pass through each node.
         node_cost: [N] part of the loss in the states that pass through each node.
-        runners_up: those leaves, by node, whose runner-up is known.
+        runners_up: those leaves, by node, that have a runner-up and whose runner-up is known.
     """
 
     observations: Floats
@@ -128,7 +130,7 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
         node_states=through_nodes(tree, leaf, np.ones(mdp.n_states)).astype(np.int64),
         node_share=through_nodes(tree, leaf, share),
         node_cost=through_nodes(tree, leaf, visits * lost),
-        runners_up=_runners_up(tree, mdp, leaf, share, returned),
+        runners_up=_runners_up(tree, mdp, leaf, share, returned, solution.unavailable),
     )
 
 
@@ -160,7 +162,7 @@ def through_nodes(tree: TreePolicy, leaf: Ints, weight: Floats) -> Floats:
 
 
 def _runners_up(
-    tree: TreePolicy, mdp: MDP, leaf: Ints, share: Floats, returned: planning.Certified[float]
+    tree: TreePolicy, mdp: MDP, leaf: Ints, share: Floats, returned: planning.Certified[float], rule: str
 ) -> dict[int, RunnerUp]:
     """The runner-up of as many visited leaves as `MOST_EVALUATIONS` allows, the most visited first."""
     others = mdp.n_actions - 1
@@ -168,14 +170,31 @@ def _runners_up(
         return {}
     visited = np.bincount(leaf, weights=share, minlength=tree.n_nodes)
     leaves = [int(i) for i in np.argsort(-visited, kind="stable") if visited[i] > 0]
-    return {i: _runner_up(tree, mdp, leaf, i, returned) for i in leaves[: max(1, MOST_EVALUATIONS // others)]}
+    possible = _possible(tree, mdp, leaf, rule)
+    found = {
+        i: _runner_up(tree, mdp, leaf, i, possible[i], returned) for i in leaves[: max(1, MOST_EVALUATIONS // others)]
+    }
+    return {i: runner_up for i, runner_up in found.items() if runner_up is not None}
 
 
-def _runner_up(tree: TreePolicy, mdp: MDP, leaf: Ints, node: int, returned: planning.Certified[float]) -> RunnerUp:
+def _possible(tree: TreePolicy, mdp: MDP, leaf: Ints, rule: str) -> Bools:
+    """[N, A] whether each leaf could name each action under the rule about unavailable ones."""
+    possible = np.ones((tree.n_nodes, mdp.n_actions), dtype=np.bool_)
+    if mdp.all_available:
+        return possible
+    counts = mdp.reached if rule == FORBID else planning.visited(mdp, tree.action[leaf]) & deciding(mdp)
+    np.logical_and.at(possible, leaf[counts], mdp.available[counts])
+    return possible
+
+
+def _runner_up(
+    tree: TreePolicy, mdp: MDP, leaf: Ints, node: int, possible: Bools, returned: planning.Certified[float]
+) -> RunnerUp | None:
+    """The best other action [A] that is possible in a leaf; None if there is no other."""
     best: RunnerUp | None = None
     action: Ints = tree.action[leaf]
     inside: Bools = leaf == node
-    for other in range(mdp.n_actions):
+    for other in np.flatnonzero(possible).tolist():
         if other == tree.action[node]:
             continue
         changed = planning.policy_return(mdp, np.where(inside, other, action))
@@ -184,7 +203,6 @@ def _runner_up(tree: TreePolicy, mdp: MDP, leaf: Ints, node: int, returned: plan
             loss = 0.0
         if best is None or loss < best.loss:
             best = RunnerUp(other, loss)
-    assert best is not None
     return best
 
 
