@@ -1,9 +1,10 @@
-"""Shrinking, the last step of every method: of equally good trees the one with fewer leaves.
+"""Shrinking, the last step of every method but copy: of equally good trees the one with fewer leaves.
 
 Two things make a tree larger than its return needs. Questions that only tell states apart to which the tree never
 comes: without them the tree does the same wherever it goes. And questions both of whose sides return as much as one
 side would: with either side, or with a single action, in place of the question the tree is evaluated anew, and what
-returns as much up to rounding is taken.
+returns as much up to rounding is taken. Where one action is played in all visited states of a leaf because the one that
+it names is not available, the leaf names what is played.
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from omdt import planning
 from omdt.mdp import MDP, Bools
 from omdt.splits import Splits
 from omdt.tree import LEAF, TreePolicy
+from omdt.unavailable import with_available_names
 from omdt.watch import Watch
 
 MAX_EVALUATIONS = 2000
@@ -59,7 +61,11 @@ def shrunk(tree: TreePolicy, mdp: MDP, splits: Splits, watch: Watch, allowed: Bo
 
 
 def _without_unvisited(tree: TreePolicy, mdp: MDP, splits: Splits, allowed: Bools) -> TreePolicy:
-    """The tree without the questions that matter only where it never comes and may do anything."""
+    """The tree without the questions that matter only where it never comes and may do anything.
+
+    Leaves name what is played in them first: two that have the same played then are one.
+    """
+    tree = with_available_names(mdp, tree, splits.observations)
     visited = planning.visited(mdp, tree.actions(splits.observations))
     return tree.reduced(splits.observations[visited | ~allowed.all(axis=1)])
 
