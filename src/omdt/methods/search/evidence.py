@@ -43,8 +43,8 @@ SYMMETRY_MARGIN = 2e-4
 """The part of the gap that symmetries may cost because they are not exact; where it is more they are not used."""
 
 LOWERED = 1e-12
-"""By so much, relative to what it is the difference of, a loss is written lower than it was found: the checker looks at
-many vectors at once and may round differently."""
+"""By this part of what it is the difference of, and by its rounding, a loss is written lower than it was found: the
+checker looks at many vectors at once and may round differently."""
 
 MORE = 1.5
 """By this factor a claim is made stronger than needed when it was needed stronger than before."""
@@ -277,6 +277,8 @@ class Proof:
     def __init__(self, stream: BinaryIO, explorer: Explorer, start: Floats, goal: Goal) -> None:
         self.explorer, self.start, self.goal = explorer, start, goal
         self.problem = check.Problem(model_of(explorer.mdp), goal.questions)
+        # What a violation is rounded by counts for the loss divided by 1 − γ.
+        self.lowered = LOWERED + 2 * self.problem.terms * EPSILON / float(self.problem.contraction)
         self.size = check.Size(explorer.size.depth, explorer.size.leaves)
         self.regions = explorer.regions
         self.watch = Watch()
@@ -365,7 +367,7 @@ class Proof:
     def close(self, tree: Nested, ground: Ground) -> bool:
         """Write that a case is closed by losses, if it is."""
         value, step = ground.lost(self.cases[tree][1], self.size, ground.budget)
-        if not value >= ground.context.budget + LOWERED * abs(ground.context.budget):
+        if not value >= ground.context.budget + self.lowered * abs(ground.context.budget):
             return False
         self._write_close(tree, ground, step)
         return True
@@ -406,10 +408,10 @@ class Proof:
             [check.Pending(forced, multiplier, vector, None, "") for vector in (W, short.astype(np.float64))],
         )
         if multiplier is None:
-            needed = context.budget + LOWERED * abs(context.budget)
+            needed = context.budget + self.lowered * abs(context.budget)
             loss = np.inf if exact >= needed else 0.0
             return (short if rounded >= needed else W).tobytes(), loss
-        lowered = LOWERED * (float(W.max()) + multiplier * abs(context.budget))
+        lowered = self.lowered * (float(W.max()) + multiplier * abs(context.budget))
         if rounded >= exact - self._digits():
             return short.tobytes(), rounded - lowered
         return W.tobytes(), exact - lowered
