@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omdt.errors import InputError, MissingExtraError, OutputError
+from omdt.errors import InputError, LostWorkerError, MissingExtraError, OutputError
 from omdt.printing import escape, line, show, show_comparison
 from omdt.reproduce.command import reproduce
 from omdt.terminal import console as _console
@@ -632,7 +632,7 @@ def main() -> None:
     except (InputError, MissingExtraError) as error:
         _tell(str(error))
         sys.exit(2)
-    except OutputError as error:
+    except (OutputError, LostWorkerError) as error:
         _tell(str(error))
         sys.exit(1)
     except MemoryError:

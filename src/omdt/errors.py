@@ -12,6 +12,10 @@ class InputError(ValueError):
     """What the user gave cannot be used; the command line reports it and exits with status 2."""
 
 
+class LostWorkerError(Exception):
+    """A process that did a part of the work ended in the middle of it."""
+
+
 class InputWarning(UserWarning):
     """Something about the user's input was assumed or is doubtful; the command line says so on standard error."""
 
