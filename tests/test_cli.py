@@ -344,6 +344,17 @@ def test_output_that_cannot_be_written_is_refused_before_the_work(run, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("certificate", ["both", "./both", "link"])
+def test_one_file_for_solution_and_certificate_is_refused_before_the_work(run, tmp_path, monkeypatch, certificate):
+    monkeypatch.chdir(tmp_path)
+    Path("both").write_text("old")
+    Path("link").symlink_to("both")
+    status, out, err = run("solve", "xor", "--depth", 1, "--output", "both", "--certificate", certificate)
+    assert (status, out) == (2, "")
+    assert err == "omdt: --output and --certificate are both both; name two files\n"
+    assert Path("both").read_text() == "old"
+
+
 def test_a_write_that_fails_leaves_the_old_file_and_status_1_and_shows_the_tree(run, tmp_path, monkeypatch):
     path = tmp_path / "policy.json"
     path.write_text("old")

@@ -226,6 +226,8 @@ def solve(
         Limits(depth, leaves, time_limit, gap, seed, 1 if threads is None else threads, memory_limit, node_limit)
     if output is not None:
         check_writable(output)
+    if output is not None and certificate is not None and output.resolve() == certificate.resolve():
+        raise InputError(f"--output and --certificate are both {output}; name two files")
     if certificate is not None and method != "search":
         raise InputError(f"the method {method} has no evidence for its bound; leave out --certificate, or use search")
     if certificate is not None and unavailable == "forbid":
