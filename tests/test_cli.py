@@ -16,6 +16,7 @@ import omdt
 from omdt import planning, solving
 from omdt.environments import PAPER
 from omdt.export import EXPORTS, export_tree
+from omdt.formats import READERS
 from omdt.solution import Claim, Stop
 from strategies import BAD_MODELS, environment, good_arrays, mdp_from
 
@@ -106,6 +107,12 @@ def test_every_command_has_help(run, command):
 @pytest.mark.parametrize("command", ["info", "solve", "compare"])
 def test_help_calls_the_argument_by_its_promised_name(command):
     assert re.search(rf"omdt {command} \[OPTIONS\] {{?PROBLEM", script(command, "--help").stdout)
+
+
+@pytest.mark.parametrize("command", ["solve", "info", "compare"])
+def test_help_names_every_ending_that_is_read(run, command):
+    out = run(command, "--help")[1]
+    assert all(re.search(rf"{re.escape(ending)}\b", out) for ending in READERS)
 
 
 def test_version(run):
@@ -472,7 +479,7 @@ def test_milp_and_search_agree_from_the_command_line(run):
 def test_a_backend_belongs_to_milp(run):
     status, out, err = run("solve", "xor", "--depth", 1, "--backend", "scip")
     assert (status, out) == (2, "")
-    assert "backend" in err
+    assert err == "omdt: the method search has no setting --backend\n"
 
 
 QUICK_COMPARISON = ("--depth", "1", "--seeds", "2", "--processes", "1", "--time-limit", "5")
@@ -517,7 +524,10 @@ def test_ties_belong_to_copy(run):
     assert "7 decision nodes" in out
     status, _, err = run("solve", "frozenlake_4x4", "--depth", "1", "--ties", "any")
     assert status == 2
-    assert "'ties'" in err
+    assert err == "omdt: the method search has no setting --ties\n"
+    status, _, err = run("solve", "frozenlake_4x4", "--method", "copy", "--ties", "some")
+    assert status == 2
+    assert err.startswith("omdt: --ties is 'some'; it must be one of ")
 
 
 MODELS = Path(__file__).parent / "data" / "models"
@@ -564,7 +574,7 @@ def test_what_is_assumed_about_a_file_is_said_on_standard_error(run):
     assert status == 0
     assert json.loads(out)["problem"] == str(MODELS / "robot.drn")
     assert [line.startswith("omdt: ") for line in err.splitlines()] == [True, True, True]
-    assert "0.99 is assumed" in err
+    assert "0.99 is assumed, and discount (on the command line --discount) sets another" in err
     assert "some but not all" in err
     _, _, err = run("info", MODELS / "machine.csv", "--discount", 0.9)
     assert "0.99" not in err
@@ -574,7 +584,7 @@ def test_what_is_assumed_about_a_file_is_said_on_standard_error(run):
 @pytest.mark.parametrize(
     ("problem", "settings", "fragment"),
     [
-        ("robot.drn", [], "'steps', 'energy'"),
+        ("robot.drn", [], "'steps', 'energy'; choose one with reward=NAME (on the command line --set reward=NAME)"),
         ("robot.drn", ["reward=time"], "not 'time'"),
         ("robot.drn", ["rewards=steps"], "no parameter 'rewards'; it takes reward, cost"),
         ("robot.drn", ["reward=steps", "reward=energy"], "set twice"),
