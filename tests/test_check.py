@@ -674,6 +674,16 @@ def test_the_discount_of_the_solution_counts(tmp_path: Path, monkeypatch: pytest
     assert "the discount is 0.9, as in the solution, not 0.99" in verified.output
 
 
+@pytest.mark.parametrize("content", ["{}", "[]", '{"format": "omdt-front-1"}'])
+def test_files_that_are_no_solutions_are_refused_in_the_same_words(tmp_path: Path, run, content) -> None:
+    path = tmp_path / "z.json"
+    path.write_text(content)
+    checked, exported = run("check", path), run("export", path, "--to", "text")
+    assert checked == exported
+    assert checked[0] == 2
+    assert "its format is not 'omdt-solution-1'" in checked[2]
+
+
 TABLE = "x,action,next x,probability,reward\n0,go,1,1,1\n1,go,0,1,0\n"
 
 

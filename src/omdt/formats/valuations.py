@@ -116,7 +116,10 @@ class Valuations:
                 variables. These are 0 there, and a feature tells such states apart if it matters what is done there.
         """
         if not self._states:
-            warn_input(f"{self.path}: the states have no variables, so a tree can only ask for the number of a state")
+            missing = "" if self.path.exists() else "there is no such file, and "
+            warn_input(
+                f"{self.path}: {missing}the states have no variables, so a tree can only ask for the number of a state"
+            )
             return np.arange(S, dtype=np.float64)[:, None], ("state",)
         if len(self) != S and differ is None:
             raise InputError(f"{self.path}: there are {S:,} states but only {len(self):,} of them have variables")
