@@ -119,7 +119,23 @@ class Choices:
                 "by their place (0, 1, …); the same place can stand for different commands in different states"
             )
 
-    def differ(self, states: Ints) -> bool:
+    def differ(self, states: Ints, alike: Ints) -> bool:
+        """Whether a tree gains from telling states apart from others that look alike.
+
+        It does where the choices of one of the states differ in what they earn or where they lead, and where the
+        others offer other actions, since no leaf could then name an action that is available in all of them.
+        """
+        return self._matter(states) or (len(alike) > 0 and len(self._offers(np.append(states, alike))) > 1)
+
+    def _offers(self, states: Ints) -> set[tuple[int, ...]]:
+        """What the states offer, each; those whose only choice has no name offer everything, and are left out."""
+        offers = set()
+        for first, end in zip(*np.searchsorted(self.states, (states, states + 1)), strict=True):
+            if end - first > 1 or not self._unnamed[first]:
+                offers.add(tuple(sorted(self._labels[first:end])))
+        return offers
+
+    def _matter(self, states: Ints) -> bool:
         """Whether the choices of one of these states differ in what they earn or where they lead."""
         bounds = self._bounds()
         for first, end in zip(*np.searchsorted(self.states, (states, states + 1)), strict=True):
