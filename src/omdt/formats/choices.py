@@ -162,7 +162,7 @@ class Choices:
         """
         transitions, rewards, available, action_names = self._tabulated(where)
         mdp = MDP(transitions, rewards, initial, features, action_names=action_names, available=available, **rest)
-        _warn_about_unavailable(mdp)
+        warn_about_unavailable(mdp)
         return mdp
 
     def _tabulated(self, where: Where) -> tuple[sparse.csr_array, Floats, Bools, tuple[str, ...]]:
@@ -248,7 +248,8 @@ class Choices:
         return f"{where(self._lines[c], self._states[c])}, action {list(self._names)[self._labels[c]]!r}"
 
 
-def _warn_about_unavailable(mdp: MDP) -> None:
+def warn_about_unavailable(mdp: MDP) -> None:
+    """Say how many states lack an action, and what is played where a tree names it."""
     lacking = int((~mdp.available).any(axis=1).sum())
     if lacking:
         A = mdp.n_actions
@@ -259,5 +260,6 @@ def _warn_about_unavailable(mdp: MDP) -> None:
         offer = "offers" if lacking == 1 else "offer"
         warn_input(
             f"{mdp.name}: {lacking:,} of {counted(mdp.n_states, 'state')} {offer} some but not all of the {A:,} "
-            f"actions; where a tree names an action that a state does not offer, {first}"
+            f"actions; where a tree names an action that a state does not offer, {first}, unless unavailable='forbid' "
+            "(on the command line --unavailable forbid) allows no such tree"
         )
