@@ -715,6 +715,32 @@ def test_the_discount_of_the_solution_counts(tmp_path: Path, monkeypatch: pytest
     assert "the discount is 0.9, as in the solution, not 0.99" in verified.output
 
 
+@pytest.mark.parametrize("content", ["{}", "[]", '{"format": "omdt-front-1"}'])
+def test_files_that_are_no_solutions_are_refused_in_the_same_words(tmp_path: Path, run, content) -> None:
+    path = tmp_path / "z.json"
+    path.write_text(content)
+    checked, exported = run("check", path), run("export", path, "--to", "text")
+    assert checked == exported
+    assert checked[0] == 2
+    assert "its format is not 'omdt-solution-1'" in checked[2]
+
+
+TABLE = "x,action,next x,probability,reward\n0,go,1,1,1\n1,go,0,1,0\n"
+
+
+@pytest.mark.parametrize(
+    ("discount", "told"),
+    [("0.5", ["omdt: the discount is 0.5, as in the solution"]), ("0.99", [])],
+)
+def test_the_discount_of_a_table_is_told_once(tmp_path: Path, monkeypatch, run, discount, told) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("table.csv").write_text(TABLE)
+    assert run("solve", "table.csv", "--depth", 1, "--discount", discount, "--output", "s")[0] == 0
+    status, out, err = run("check", "s", "table.csv")
+    assert (status, err.splitlines()) == (0, told)
+    assert out
+
+
 def test_the_checker_needs_numpy_alone(files: Path) -> None:
     """It runs as a file by itself, where nothing of the package can be imported."""
     source = Path(check.__file__)

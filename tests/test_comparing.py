@@ -14,7 +14,7 @@ import pytest
 import omdt
 from omdt import InputError, cli, compare, errors, planning
 from omdt.comparing import MEANING, Comparison, Job, _one_by_one, _summary
-from omdt.errors import MissingExtraError
+from omdt.errors import LostWorkerError, MissingExtraError
 from omdt.solution import Stop
 from omdt.watch import Watch
 from strategies import environment
@@ -159,6 +159,18 @@ def test_the_command_ends_with_status_130_after_an_interrupt(monkeypatch, capsys
         cli.main()
     assert end.value.code == 130
     assert "search" in capsys.readouterr().out
+
+
+def test_a_lost_process_is_told_with_status_1(monkeypatch, capsys):
+    def lose(self, mdp):
+        raise LostWorkerError("a process was lost")
+
+    monkeypatch.setattr(Job, "run", lose)
+    monkeypatch.setattr(sys, "argv", ["omdt", "compare", "xor", "--depth", "1", "--processes", "1"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 1
+    assert "omdt: a process was lost\n" in capsys.readouterr().err
 
 
 def test_an_interrupted_run_marks_the_comparison(monkeypatch):

@@ -284,11 +284,27 @@ REFUSED = {
     ),
     "a missing pair": (
         lambda: MDP.from_pairs([0, 0, 1], [0, 1, 1], np.eye(3)[:, :2] + np.eye(3)[2:, :2].sum(), [0.0] * 3, **TWO),
-        ["state 1 and action 0", "missing"],
+        ["state 1 and action 0", "missing", "pass missing='unavailable'"],
     ),
     "a pair with an absurd action": (
         lambda: MDP.from_pairs([0, 1], [0, 10**15], STAY, [0.0, 0.0], **TWO),
         ["state 0 and action 1", "missing"],
+    ),
+    "an absurd action among missing pairs": (
+        lambda: MDP.from_pairs([0, 1], [0, 10**15], STAY, [0.0, 0.0], **TWO, missing="unavailable"),
+        ["no pair has action 1"],
+    ),
+    "a state of which all pairs are missing": (
+        lambda: MDP.from_pairs([0, 0], [0, 1], STAY, [0.0, 0.0], **TWO, missing="unavailable"),
+        ["state 1 has no available action"],
+    ),
+    "an unknown meaning of missing pairs": (
+        lambda: MDP.from_pairs([0, 1], [0, 0], STAY, [0.0, 0.0], **TWO, missing="ok"),
+        ["missing is 'ok'", "refused, unavailable"],
+    ),
+    "missing tuples and a mask": (
+        lambda: MDP.from_transitions(tuples(), "s", missing="unavailable", available=[[1], [1]]),
+        ["leave out available, or missing"],
     ),
     "no tuples": (lambda: MDP.from_transitions([], "s"), ["no states"]),
     "a tuple of four": (lambda: MDP.from_transitions([*tuples(), ("s", "a", "t", 1.0)], "s"), ["transition 2"]),
@@ -299,7 +315,7 @@ REFUSED = {
     ),
     "a state without some action": (
         lambda: MDP.from_transitions(tuples(("s", "b", "s", 1.0, 0.0)), "s"),
-        ["state 't'", "action 'b'"],
+        ["state 't'", "action 'b'", "pass missing='unavailable'"],
     ),
     "a tuple with a negative probability": (
         lambda: MDP.from_transitions(tuples(("t", "a", "t", -0.5, 0.0)), "s"),

@@ -52,6 +52,27 @@ def test_rows_and_rewards_of_unavailable_actions_may_come_as_anything(model, see
         np.testing.assert_array_equal(mdp.available, available)
 
 
+@given(models(), st.integers(0, 2**32 - 1))
+def test_missing_pairs_and_tuples_are_unavailable_actions_if_told_so(model, seed):
+    rng = np.random.default_rng(seed)
+    S, A, _ = model.P.shape
+    available = availability(rng, S, A)
+    # Tuples number the actions in the order in which they appear.
+    available[0] = True
+    expected = replace(model.mdp(), available=available)
+    r = (model.P * model.R).sum(axis=2)
+    s, a = (places[order] for order in [rng.permutation(available.sum())] for places in np.nonzero(available))
+    names = {"discount": expected.discount, "action_names": expected.action_names}
+    from_pairs = MDP.from_pairs(s, a, model.P[s, a], r[s, a], model.p0, model.X, missing="unavailable", **names)
+    entries = [(s, a, t, model.P[s, a, t], model.R[s, a, t]) for s, a in np.argwhere(available) for t in range(S)]
+    first = dict(enumerate(model.p0.tolist()))
+    from_tuples = MDP.from_transitions(entries, first, model.X.__getitem__, missing="unavailable", **names)
+    for mdp in (from_pairs, from_tuples):
+        np.testing.assert_array_equal(mdp.available, available)
+        np.testing.assert_allclose(mdp.transitions.toarray(), expected.transitions.toarray(), rtol=1e-12)
+        np.testing.assert_allclose(mdp.rewards, expected.rewards, rtol=1e-9, atol=1e-12)
+
+
 @given(restricted_mdps(), st.data())
 def test_another_fallback_is_another_meaning_of_the_same_choices(mdp, data):
     fallback = data.draw(st.sampled_from([None, *mdp.action_names]))

@@ -23,7 +23,9 @@ def read_solution(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a JSON file: {error}") from None
-    if not isinstance(data, dict) or not isinstance(data.get("discount"), float):
+    if not isinstance(data, dict) or data.get("format") != check.SOLUTION:
+        raise InputError(f"{path}: this is not a solution: its format is not {check.SOLUTION!r}")
+    if not isinstance(data.get("discount"), float):
         raise InputError(f"{path} is not a solution: it has no discount")
     for key, kinds in (("problem", str), ("fingerprint", str | None)):
         if not isinstance(data.get(key), kinds):

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omdt.errors import InputError, MissingExtraError, OutputError
+from omdt.errors import (
+    AssumedDiscountWarning,
+    InputError,
+    InputWarning,
+    LostWorkerError,
+    MissingExtraError,
+    OutputError,
+)
 from omdt.printing import escape, line, show, show_comparison
 from omdt.reproduce.command import reproduce
 from omdt.terminal import console as _console
@@ -50,6 +57,9 @@ OPTIONS = {
     "processes": "--processes",
     "discount": "--discount",
     "unavailable": "--unavailable",
+    "backend": "--backend",
+    "ties": "--ties",
+    "certificate": "--certificate",
 }
 
 # The headings under which --help lists the commands.
@@ -59,8 +69,8 @@ Problem = Annotated[
     str,
     typer.Argument(
         metavar="PROBLEM",
-        help="A registered environment (see `omdt envs`), a file (model.npz, .drn, .tra, .csv, .prism, .jani) "
-        "or gym:ENV_ID.",
+        help="A registered environment (see `omdt envs`), a file (model.npz, .drn, .tra, .csv, .prism, .nm, "
+        ".pm, .jani) or gym:ENV_ID.",
         show_default=False,
     ),
 ]
@@ -226,6 +236,8 @@ def solve(
         Limits(depth, leaves, time_limit, gap, seed, 1 if threads is None else threads, memory_limit, node_limit)
     if output is not None:
         check_writable(output)
+    if output is not None and certificate is not None and output.resolve() == certificate.resolve():
+        raise InputError(f"--output and --certificate are both {output}; name two files")
     if certificate is not None and method != "search":
         raise InputError(f"the method {method} has no evidence for its bound; leave out --certificate, or use search")
     if certificate is not None and unavailable == "forbid":
@@ -323,10 +335,15 @@ def _naming_options() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        name, _, rest = str(error).partition(" is ")
-        if name not in OPTIONS:
-            raise
-        raise InputError(f"{OPTIONS[name]} is {rest}") from None
+        message = str(error)
+        name, _, rest = message.partition(" is ")
+        method, _, quoted = message.partition(" has no setting ")
+        setting = quoted.strip("'")
+        if name in OPTIONS:
+            raise InputError(f"{OPTIONS[name]} is {rest}") from None
+        if setting in OPTIONS:
+            raise InputError(f"{method} has no setting {OPTIONS[setting]}") from None
+        raise
 
 
 @contextmanager
@@ -446,8 +463,6 @@ def check(
     settings: Settings = None,
 ) -> None:
     """Whether a solution's tree returns what it says, and whether a certificate proves its bound."""
-    from dataclasses import replace
-
     from omdt.check import RejectedError, words
     from omdt.checking import read_solution, source_of, verify
 
@@ -458,10 +473,8 @@ def check(
         chosen = settings or its_settings
         mdp = _load(name, chosen, discount, data.get("fallback"))
     else:
-        name, chosen, mdp = problem, settings or [], _load(problem, settings, None, data.get("fallback"))
-        if mdp.discount != discount:
-            typer.echo(f"omdt: the discount is {discount!r}, as in the solution, not {mdp.discount!r}", err=True)
-            mdp = replace(mdp, discount=discount)
+        name, chosen = problem, settings or []
+        mdp = _load_as_solved(problem, settings, discount, data.get("fallback"))
     mdp = _recognised(mdp, data.get("fingerprint"), name, None if problem or settings else again(name, chosen))
     try:
         verdict = verify(data, mdp, certificate, exact=exact)
@@ -480,6 +493,31 @@ def _progress_line(seconds: float, value: float, bound: float) -> str:
 
 def _load(problem: str, settings: list[str] | None, discount: float | None, fallback: str | None = None) -> "MDP":
     """The MDP that a PROBLEM argument names; what was assumed about it goes to standard error."""
+    mdp, assumed = _loaded(problem, settings, discount, fallback)
+    for warning in assumed:
+        _tell(str(warning))
+    return mdp
+
+
+def _load_as_solved(problem: str, settings: list[str] | None, discount: float, fallback: str | None) -> "MDP":
+    """The same with the discount of a solution, which is told where the problem has another one or none."""
+    from dataclasses import replace
+
+    mdp, assumed = _loaded(problem, settings, None, fallback)
+    others = [warning for warning in assumed if not isinstance(warning, AssumedDiscountWarning)]
+    for warning in others:
+        _tell(str(warning))
+    if mdp.discount == discount:
+        return mdp
+    has_its_own = len(others) == len(assumed)
+    _tell(f"the discount is {discount!r}, as in the solution" + (f", not {mdp.discount!r}" if has_its_own else ""))
+    return replace(mdp, discount=discount)
+
+
+def _loaded(
+    problem: str, settings: list[str] | None, discount: float | None, fallback: str | None
+) -> tuple["MDP", list[InputWarning]]:
+    """The MDP that a PROBLEM argument names, and what was assumed about it."""
     from dataclasses import replace
 
     from omdt.environments import make, parse_parameters, registered
@@ -488,21 +526,18 @@ def _load(problem: str, settings: list[str] | None, discount: float | None, fall
         mdp = make(problem, **parse_parameters(problem, settings or []))
         changes = {"discount": discount, "fallback": fallback}
         with _naming_options():
-            return replace(mdp, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
+            return replace(mdp, **{name: value for name, value in changes.items() if value is not None}), []  # type: ignore[arg-type]
 
-    from omdt.errors import InputWarning
     from omdt.formats import parse_parameters as parse_outside
     from omdt.formats import read
 
-    with _naming_options(), warnings.catch_warnings(record=True) as assumed:
+    with _naming_options(), warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", InputWarning)
         mdp = read(problem, discount=discount, fallback=fallback, **parse_outside(problem, settings or []))
-    for warning in assumed:
-        if issubclass(warning.category, InputWarning):
-            _tell(str(warning.message))
-        else:
+    for warning in heard:
+        if not issubclass(warning.category, InputWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return mdp
+    return mdp, [warning.message for warning in heard if isinstance(warning.message, InputWarning)]
 
 
 def _command(name: str, solution: Path, problem: str, settings: Sequence[str] = ()) -> str:
@@ -632,7 +667,7 @@ def main() -> None:
     except (InputError, MissingExtraError) as error:
         _tell(str(error))
         sys.exit(2)
-    except OutputError as error:
+    except (OutputError, LostWorkerError) as error:
         _tell(str(error))
         sys.exit(1)
     except MemoryError:

@@ -8,15 +8,11 @@ import csv
 import io
 import json
 import math
-import signal
-import threading
 import time
 from collections.abc import Callable, Generator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from multiprocessing import get_context
-from multiprocessing.synchronize import Event
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +25,7 @@ from omdt.mdp import MDP
 from omdt.solution import Limits, Solution, Stop
 from omdt.solving import solve
 from omdt.watch import Watch
+from omdt.workers import side_by_side
 
 FORMAT = "omdt-comparison-1"
 
@@ -170,6 +167,7 @@ def compare(
     Raises:
         InputError: if the limits do not fit.
         MissingExtraError: if scikit-learn is not installed.
+        LostWorkerError: if one of the processes is killed, as where memory is short.
     """
     limits = Limits(max_depth, max_leaf_nodes, time_limit)
     if not limits.limits_size:
@@ -256,38 +254,6 @@ def _one_by_one(mdp: MDP, jobs: list[Job], watch: Watch) -> Runs:
 
 def _side_by_side(mdp: MDP, jobs: list[Job], watch: Watch, processes: int) -> Runs:
     """Run the jobs in processes; after an interrupt those under way return what they have, the others do not start."""
-    # A forked process would inherit the threads and locks of compiled code.
-    context = get_context("spawn")
-    stop = context.Event()
-    pool = ProcessPoolExecutor(min(processes, len(jobs)), context, initializer=_pass_on_interrupts, initargs=(stop,))
-    try:
-        under_way: dict[Future[Solution], Job] = {pool.submit(job.run, mdp): job for job in jobs}
-        while under_way:
-            finished, _ = wait(under_way, timeout=0.1, return_when=FIRST_COMPLETED)
-            for future in finished:
-                job = under_way.pop(future)
-                if not future.cancelled():
-                    yield job, future.result()
-            if watch.interrupted:
-                stop.set()
-                for future in under_way:
-                    future.cancel()
-    finally:
-        stop.set()
-        pool.shutdown(cancel_futures=True)
-
-
-def _pass_on_interrupts(stop: Event) -> None:
-    """Let a process hear of Ctrl-C through the event alone, whether or not the terminal sends it the signal, too.
-
-    The signal is raised anew until the process ends, so that none is lost between two methods that listen to it.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def pass_on() -> None:
-        stop.wait()
-        while True:
-            signal.raise_signal(signal.SIGINT)
-            time.sleep(0.1)
-
-    threading.Thread(target=pass_on, daemon=True).start()
+    with closing(side_by_side([partial(job.run, mdp) for job in jobs], processes, lambda: watch.interrupted)) as runs:
+        for number, solution in runs:
+            yield jobs[number], solution

@@ -12,8 +12,16 @@ class InputError(ValueError):
     """What the user gave cannot be used; the command line reports it and exits with status 2."""
 
 
+class LostWorkerError(Exception):
+    """A process that did a part of the work ended in the middle of it."""
+
+
 class InputWarning(UserWarning):
     """Something about the user's input was assumed or is doubtful; the command line says so on standard error."""
+
+
+class AssumedDiscountWarning(InputWarning):
+    """The problem has no discount of its own, so that the usual one was assumed."""
 
 
 class FalseClaimError(RuntimeError):
@@ -37,9 +45,9 @@ def require(module: str, extra: str, purpose: str) -> None:
         )
 
 
-def warn_input(message: str) -> None:
+def warn_input(message: str, category: type[InputWarning] = InputWarning) -> None:
     """Warn about the user's input, at the line of the user's program that called the package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, InputWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)

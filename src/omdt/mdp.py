@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,9 @@ from omdt.source import Source
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+Missing = Literal["refused", "unavailable"]
+PASS_MISSING = "give it, or pass missing='unavailable' if the state does not offer the action"
 
 ROW_SUM_TOLERANCE = 1e-9
 LARGEST_VALUE = 1e290
@@ -308,9 +311,11 @@ class MDP:
         rewards: ArrayLike,
         initial: Any,
         features: Any,
+        *,
+        missing: Missing = "refused",
         **rest: Any,
     ) -> Self:
-        """An MDP from a list of L = S·A state-action pairs in any order.
+        """An MDP from a list of L state-action pairs in any order.
 
         Args:
             states: [L] state of each pair.
@@ -319,8 +324,11 @@ class MDP:
             rewards: [L] expected reward of each pair.
             initial: [S] distribution of the first state.
             features: [S, F].
+            missing: what it means that a pair is not in the list: a mistake ("refused"), or that the action is not
+                available in the state ("unavailable").
             rest: discount and names, as in `MDP`.
         """
+        _check_missing(missing, rest)
         s, a = _indices(states, "states"), _indices(actions, "actions")
         matrix, r = _csr(transitions), _numbers(rewards, "rewards")
         L, S = matrix.shape
@@ -331,18 +339,26 @@ class MDP:
         if (bad := _first((s < 0) | (s >= S) | (a < 0))) is not None:
             raise InputError(f"pair {bad[0]} names state {s[bad]}, action {a[bad]}; the MDP has {counted(S, 'state')}")
         A = int(a.max()) + 1
-        if S * A > L:
-            given = set(zip(s.tolist(), a.tolist(), strict=True))
-            state, action = next(divmod(row, A) for row in range(S * A) if divmod(row, A) not in given)
-            raise InputError(f"the pair of state {state} and action {action} is missing; give each pair once")
-        rows = s * A + a
-        counts = np.bincount(rows, minlength=S * A)
-        if (bad := _first(counts != 1)) is not None:
-            what = "is missing" if counts[bad] == 0 else f"is given {counted(int(counts[bad]), 'time')}"
-            state, action = divmod(bad[0], A)
-            raise InputError(f"the pair of state {state} and action {action} {what}; give each pair once")
-        order = np.argsort(rows)
-        return cls(sparse.csr_array(matrix[order]), r[order].reshape(S, A), initial, features, **rest)
+        pairs, times = np.unique(s * A + a, return_counts=True)
+        if (bad := _first(times > 1)) is not None:
+            state, action = divmod(int(pairs[bad]), A)
+            raise InputError(
+                f"the pair of state {state} and action {action} is given {times[bad]} times; give each pair once"
+            )
+        if missing == "refused" and L < S * A:
+            state, action = divmod(next((i for i, row in enumerate(pairs.tolist()) if row != i), L), A)
+            raise InputError(f"the pair of state {state} and action {action} is missing; {PASS_MISSING}")
+        if (bad := _first(~np.isin(np.arange(min(A, L + 1)), a))) is not None:
+            raise InputError(f"no pair has action {bad[0]}, but some have action {A - 1}; leave out no number")
+        order = np.argsort(s * A + a)
+        ends, expected = np.zeros(S * A, dtype=np.int64), np.zeros(S * A)
+        by_pair = sparse.csr_array(matrix[order])
+        ends[pairs], expected[pairs] = np.diff(by_pair.indptr), r[order]
+        indptr = np.concatenate([[0], np.cumsum(ends)])
+        by_row = sparse.csr_array((by_pair.data, by_pair.indices, indptr), shape=(S * A, S))
+        if L < S * A:
+            rest["available"] = np.isin(np.arange(S * A), pairs).reshape(S, A)
+        return cls(by_row, expected.reshape(S, A), initial, features, **rest)
 
     @classmethod
     def from_transitions(
@@ -350,6 +366,8 @@ class MDP:
         transitions: Iterable[tuple[Hashable, Hashable, Hashable, float, float]],
         initial: Hashable | Mapping[Any, float],
         features: Callable[[Any], ArrayLike] | None = None,
+        *,
+        missing: Missing = "refused",
         **rest: Any,
     ) -> Self:
         """An MDP from tuples (state, action, next state, probability, reward).
@@ -361,8 +379,11 @@ class MDP:
             transitions: the tuples, in any order.
             initial: the first state, or a mapping from states to probabilities.
             features: the observation of a state; by default the state itself, a number or a tuple of numbers.
+            missing: what it means that a state has no tuples for an action: a mistake ("refused"), or that the action
+                is not available there ("unavailable").
             rest: discount and names, as in `MDP`; action names default to the actions' own.
         """
+        _check_missing(missing, rest)
         tuples = list(transitions)
         for i, entry in enumerate(tuples):
             if not isinstance(entry, Sequence) or len(entry) != 5:
@@ -383,9 +404,12 @@ class MDP:
         p = _numbers([entry[3] for entry in tuples], "probabilities")
         R = _numbers([entry[4] for entry in tuples], "rewards")
         states, actions = list(state_index), list(action_index)
-        if (bad := _first(np.bincount(rows, minlength=S * A) == 0)) is not None:
-            s, a = divmod(bad[0], A)
-            raise InputError(f"state {states[s]!r} has no transitions for action {actions[a]!r}")
+        given_rows = np.bincount(rows, minlength=S * A) > 0
+        if (bad := _first(~given_rows)) is not None:
+            if missing == "refused":
+                s, a = divmod(bad[0], A)
+                raise InputError(f"state {states[s]!r} has no transitions for action {actions[a]!r}; {PASS_MISSING}")
+            rest["available"] = given_rows.reshape(S, A)
         if (bad := _first(~(np.isfinite(p) & (p >= 0)))) is not None:
             state, action, successor, *_ = tuples[bad[0]]
             raise InputError(
@@ -393,12 +417,13 @@ class MDP:
                 f"{p[bad]}; probabilities must be numbers between 0 and 1"
             )
         totals = np.bincount(rows, weights=p, minlength=S * A)
-        if (bad := _first(np.abs(totals - 1) > ROW_SUM_TOLERANCE)) is not None:
+        if (bad := _first(given_rows & (np.abs(totals - 1) > ROW_SUM_TOLERANCE))) is not None:
             s, a = divmod(bad[0], A)
             raise InputError(
                 f"probabilities of state {states[s]!r}, action {actions[a]!r} sum to {totals[bad]:.12g}, not to 1"
             )
-        earned = np.bincount(rows, weights=p * np.where(p > 0, R, 0.0), minlength=S * A) / totals
+        earned = np.bincount(rows, weights=p * np.where(p > 0, R, 0.0), minlength=S * A)
+        expected = earned / np.where(given_rows, totals, 1.0)
 
         given = initial if isinstance(initial, Mapping) else {initial: 1.0}
         p0 = np.zeros(S)
@@ -416,7 +441,7 @@ class MDP:
             ) from None
         rest.setdefault("action_names", [str(action) for action in actions])
         matrix = sparse.csr_array(sparse.coo_array((p, (rows, columns)), shape=(S * A, S)))
-        return cls(matrix, earned.reshape(S, A), p0, X, **rest)
+        return cls(matrix, expected.reshape(S, A), p0, X, **rest)
 
 
 def graph_reached(first: Bools, successors: NDArray[Any], starts: NDArray[Any]) -> Bools:
@@ -437,6 +462,13 @@ def graph_reached(first: Bools, successors: NDArray[Any], starts: NDArray[Any]) 
         frontier = np.unique(reached[~seen[reached]])
         seen[frontier] = True
     return seen
+
+
+def _check_missing(missing: str, rest: Mapping[str, Any]) -> None:
+    if missing not in get_args(Missing):
+        raise InputError(f"missing is {missing!r}; it must be one of {', '.join(get_args(Missing))}")
+    if missing == "unavailable" and "available" in rest:
+        raise InputError("missing='unavailable' says what is available; leave out available, or missing")
 
 
 def _availability(available: Any, S: int, A: int) -> Bools:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
 
@@ -121,7 +122,8 @@ def _predicates(predicates: ArrayLike | None, labels: Sequence[str], mdp: MDP) -
     if predicates is not None and holds.dtype != np.bool_:
         raise InputError(f"predicates must be true or false in every state, but are of type {holds.dtype}")
     if holds.shape[1] != len(labels):
-        raise InputError(f"there are {holds.shape[1]} predicates but {len(labels)} labels")
+        there_are = "there is" if holds.shape[1] == 1 else "there are"
+        raise InputError(f"{there_are} {counted(holds.shape[1], 'predicate')} but {counted(len(labels), 'label')}")
     names = [*mdp.feature_names, *labels]
     for i, label in enumerate(names):
         if names.index(label) < i:

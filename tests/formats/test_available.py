@@ -95,7 +95,9 @@ def test_an_npz_may_leave_the_rows_of_unavailable_actions_empty(tmp_path):
         "available": np.array([[True, False], [True, True], [True, True]]),
     }
     np.savez(tmp_path / "model.npz", **arrays)
-    mdp = read(tmp_path / "model.npz")
+    told = r"1 of 3 states offers some.* is played, unless unavailable='forbid' .*--unavailable forbid\) allows no such"
+    with pytest.warns(InputWarning, match=told):
+        mdp = read(tmp_path / "model.npz")
     assert mdp.transitions.toarray()[1].tolist() == [0.5, 0.5, 0]
     assert mdp.played[0].tolist() == [0, 0]
 

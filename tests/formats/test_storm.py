@@ -135,11 +135,15 @@ def test_jani_is_read_like_the_prism_language(tmp_path):
 @pytest.mark.parametrize(
     ("text", "parameters", "fragment"),
     [
-        (ROBOT, {"reward": "steps"}, "dry"),
+        (
+            ROBOT,
+            {"reward": "steps"},
+            "the constant dry has no value; set constants=dry=VALUE (on the command line --set constants=dry=VALUE)",
+        ),
         (
             ROBOT.replace("[0..2]", "[0..n]").replace("module", "const int n; module", 1),
             {"reward": "steps"},
-            "undefined constants",
+            "the constants dry, n have no value; set constants=dry=VALUE,n=VALUE (on",
         ),
         (ROBOT, {"constants": "wet=1", "reward": "steps"}, "wet"),
         (ROBOT, {"constants": "dry=0.75"}, "'steps', 'energy'"),

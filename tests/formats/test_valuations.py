@@ -81,6 +81,20 @@ def test_a_state_without_variables_is_told_apart_where_it_matters_what_is_done(t
     assert "the feature 'no variables' is 1 there" in messages[0]
 
 
+@pytest.mark.parametrize(
+    ("sink", "told_apart"),
+    [("action c", True), ("action a", True), ("action a\n\t\t1 : 1\n\taction b", False), ("action __NOLABEL__", False)],
+)
+def test_a_state_without_variables_is_told_apart_from_one_that_offers_other_actions(tmp_path, sink, told_apart):
+    text = SINK.format(reward=0).replace("x=5", "x=0").partition("state 2")[0].replace("2 : 1", "1 : 1")
+    head, _, rest = text.partition("state 0 [0]\n")
+    state = "state 0 [0]\n\t" + sink + "\n\t\t1 : 1\nstate 1" + rest.partition("state 1")[2]
+    path = written(tmp_path / "model.drn", head.replace("\n4\n", "\n2\n") + state)
+    mdp, messages = read_with_warnings(path, discount=0.5, reward="r")
+    assert mdp.feature_names == (("x", "up", "no variables") if told_apart else ("x", "up"))
+    assert any("the feature 'no variables' is 1 there" in message for message in messages) == told_apart
+
+
 def test_a_single_state_without_variables_is_counted_as_one(tmp_path):
     path = written(
         tmp_path / "model.drn", SINK.format(reward=0).replace("state 3 [0]\n", "state 3 [0]\n//[x=7 & up]\n")

@@ -119,7 +119,23 @@ class Choices:
                 "by their place (0, 1, …); the same place can stand for different commands in different states"
             )
 
-    def differ(self, states: Ints) -> bool:
+    def differ(self, states: Ints, alike: Ints) -> bool:
+        """Whether a tree gains from telling states apart from others that look alike.
+
+        It does where the choices of one of the states differ in what they earn or where they lead, and where the
+        others offer other actions, since no leaf could then name an action that is available in all of them.
+        """
+        return self._matter(states) or (len(alike) > 0 and len(self._offers(np.append(states, alike))) > 1)
+
+    def _offers(self, states: Ints) -> set[tuple[int, ...]]:
+        """What the states offer, each; those whose only choice has no name offer everything, and are left out."""
+        offers = set()
+        for first, end in zip(*np.searchsorted(self.states, (states, states + 1)), strict=True):
+            if end - first > 1 or not self._unnamed[first]:
+                offers.add(tuple(sorted(self._labels[first:end])))
+        return offers
+
+    def _matter(self, states: Ints) -> bool:
         """Whether the choices of one of these states differ in what they earn or where they lead."""
         bounds = self._bounds()
         for first, end in zip(*np.searchsorted(self.states, (states, states + 1)), strict=True):
@@ -146,7 +162,7 @@ class Choices:
         """
         transitions, rewards, available, action_names = self._tabulated(where)
         mdp = MDP(transitions, rewards, initial, features, action_names=action_names, available=available, **rest)
-        _warn_about_unavailable(mdp)
+        warn_about_unavailable(mdp)
         return mdp
 
     def _tabulated(self, where: Where) -> tuple[sparse.csr_array, Floats, Bools, tuple[str, ...]]:
@@ -232,7 +248,8 @@ class Choices:
         return f"{where(self._lines[c], self._states[c])}, action {list(self._names)[self._labels[c]]!r}"
 
 
-def _warn_about_unavailable(mdp: MDP) -> None:
+def warn_about_unavailable(mdp: MDP) -> None:
+    """Say how many states lack an action, and what is played where a tree names it."""
     lacking = int((~mdp.available).any(axis=1).sum())
     if lacking:
         A = mdp.n_actions
@@ -243,5 +260,6 @@ def _warn_about_unavailable(mdp: MDP) -> None:
         offer = "offers" if lacking == 1 else "offer"
         warn_input(
             f"{mdp.name}: {lacking:,} of {counted(mdp.n_states, 'state')} {offer} some but not all of the {A:,} "
-            f"actions; where a tree names an action that a state does not offer, {first}"
+            f"actions; where a tree names an action that a state does not offer, {first}, unless unavailable='forbid' "
+            "(on the command line --unavailable forbid) allows no such tree"
         )

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from omdt.errors import InputError
 from omdt.files import write_whole
+from omdt.formats.choices import warn_about_unavailable
 from omdt.mdp import MDP
 
 REQUIRED = (
@@ -56,9 +57,11 @@ def read_npz(path: Path, *, discount: float | None = None, fallback: str | None 
     if fallback is not None:
         arrays["fallback"] = np.asarray(fallback)
     try:
-        return _mdp(arrays, name=str(path))
+        mdp = _mdp(arrays, name=str(path))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+    warn_about_unavailable(mdp)
+    return mdp
 
 
 def write_npz(mdp: MDP, path: Path) -> None:

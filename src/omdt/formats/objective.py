@@ -92,7 +92,10 @@ def chosen_reward(path: Path, names: Sequence[str], reward: str | None, cost: st
     there_are = f"{path} has the {models} {', '.join(repr(name) for name in names)}"
     name = reward if cost is None else cost
     if name is None and len(names) > 1:
-        raise InputError(f"{there_are}; choose one with reward=NAME, or with cost=NAME to keep it low")
+        raise InputError(
+            f"{there_are}; choose one with reward=NAME (on the command line --set reward=NAME), or with cost=NAME to "
+            "keep it low"
+        )
     if name is not None and name not in names:
         raise InputError(f"{there_are}, but not {name!r}")
     column = 0 if name is None else list(names).index(name)

@@ -41,6 +41,7 @@ def build(path: str, constants: str, drn: str, choices: str) -> None:
     model, _ = _parsed(path)
     if constants:
         model, _ = stormpy.instantiate_constants(model, constants)
+    _check_constants(model)
     options = stormpy.BuilderOptions(build_full=True)
     options.set_build_choice_origins(True)
     built = stormpy.build_model(model, options=options)
@@ -57,6 +58,15 @@ def _parsed(path: str) -> tuple[Any, list[Any]]:
         model, properties = stormpy.parse_jani_model(path)
         return model, list(properties)
     return stormpy.parse_prism_program(path), []
+
+
+def _check_constants(model: Any) -> None:
+    """Raise if there are constants without a value."""
+    names = [constant.name for constant in model.constants if not constant.defined]
+    if names:
+        what = f"the constant {names[0]} has" if len(names) == 1 else f"the constants {', '.join(names)} have"
+        setting = "constants=" + ",".join(f"{name}=VALUE" for name in names)
+        raise ValueError(f"{what} no value; set {setting} (on the command line --set {setting})")
 
 
 def _jani_rewards(path: str, properties: list[str]) -> list[str]:

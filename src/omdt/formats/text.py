@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from omdt.errors import InputError, warn_input
+from omdt.errors import AssumedDiscountWarning, InputError, warn_input
 
 BLOCK = 1 << 18
 LONGEST_LINE = 1 << 20
@@ -74,6 +74,10 @@ def probability_in(text: str, path: Path, line: int) -> float:
 def discount_or_default(source: object, discount: float | None) -> float:
     """The given discount, or the usual one with a warning that it was assumed."""
     if discount is None:
-        warn_input(f"{source} has no discount of its own; {DEFAULT_DISCOUNT} is assumed, and discount sets another")
+        warn_input(
+            f"{source} has no discount of its own; {DEFAULT_DISCOUNT} is assumed, and discount (on the command line "
+            "--discount) sets another",
+            AssumedDiscountWarning,
+        )
         return DEFAULT_DISCOUNT
     return discount

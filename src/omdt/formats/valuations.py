@@ -107,16 +107,20 @@ class Valuations:
         """The places of the variables whose values are true or false in all states."""
         return [place for place in range(len(self.names)) if place not in self._numbers] if self._states else []
 
-    def features(self, S: int, differ: Callable[[Ints], bool] | None = None) -> tuple[Floats, tuple[str, ...]]:
+    def features(self, S: int, differ: Callable[[Ints, Ints], bool] | None = None) -> tuple[Floats, tuple[str, ...]]:
         """[S, F] the variables of S states and their names; without any, the number of the state.
 
         Args:
             S: the number of states.
-            differ: whether it matters what is done in some of these states; where it is given, states may be without
-                variables. These are 0 there, and a feature tells such states apart if it matters what is done there.
+            differ: whether a tree gains from telling some states apart from others that look alike. Where it is given,
+                states may be without variables. These are 0 there, and a feature tells such states apart from those
+                whose variables are all 0 if that matters.
         """
         if not self._states:
-            warn_input(f"{self.path}: the states have no variables, so a tree can only ask for the number of a state")
+            missing = "" if self.path.exists() else "there is no such file, and "
+            warn_input(
+                f"{self.path}: {missing}the states have no variables, so a tree can only ask for the number of a state"
+            )
             return np.arange(S, dtype=np.float64)[:, None], ("state",)
         if len(self) != S and differ is None:
             raise InputError(f"{self.path}: there are {S:,} states but only {len(self):,} of them have variables")
@@ -127,7 +131,8 @@ class Valuations:
             return features, names
         without = np.ones(S, dtype=np.bool_)
         without[np.asarray(self._states)] = False
-        told_apart = differ(np.flatnonzero(without))
+        alike = ~without & ~features.any(axis=1)
+        told_apart = differ(np.flatnonzero(without), np.flatnonzero(alike))
         warn_input(
             f"{self.path}: {counted(S - len(self), 'state has', 'states have')} no variables (state "
             f"{np.argmax(without)}{', …' if S - len(self) > 1 else ''}); all variables are taken to be 0 there"
