@@ -19,6 +19,9 @@ from omdt.errors import LostWorkerError
 POLL_SECONDS = 0.1
 """How often the parent looks for an interrupt, and how often a worker that shall stop tells its job so."""
 
+HOLDS = hasattr(signal, "pthread_sigmask")
+"""Whether signals can be held back: not on Windows, where a console sends Ctrl-C in another way."""
+
 READY = "ready"
 """What a worker says before its first job."""
 
@@ -138,6 +141,9 @@ def _heard(workers: list[_Worker]) -> list[_Worker]:
 @contextmanager
 def _holding_interrupts() -> Iterator[None]:
     """Hold Ctrl-C back in this thread and in the processes that it starts meanwhile."""
+    if not HOLDS:
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -148,7 +154,8 @@ def _holding_interrupts() -> Iterator[None]:
 def _work(answers: "Connection[Any, Any]", until: "Connection[Any, Any]") -> None:
     """Do one job after another, in a process, until the parent closes the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if HOLDS:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_pass_on, args=(until,), daemon=True).start()
     try:
         answers.send(READY)
