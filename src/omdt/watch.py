@@ -149,7 +149,8 @@ class Watch:
                 if callable(before):
                     before(number, frame)  # type: ignore[arg-type]
 
-        before = signal.signal(signal.SIGINT, on_signal)
+        # A handler that was not set from Python cannot be put back; the default stands in for it.
+        before = signal.signal(signal.SIGINT, on_signal) or signal.SIG_DFL
         try:
             yield
         finally:
