@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -94,15 +95,17 @@ def test_users_calls_run_on_one_thread(what: str, monkeypatch: pytest.MonkeyPatc
     from threadpoolctl import threadpool_info, threadpool_limits
 
     seen: list[int] = []
-    chain = planning.markov_chain
 
-    def watched(*arguments: object) -> object:
-        seen.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
-        return chain(*arguments)
+    def watched(function: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object, **rest: object) -> object:
+            seen.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+            return function(*arguments, **rest)
+
+        return call
 
     mdp = environment("frozenlake_4x4")
-    monkeypatch.setattr(planning, "markov_chain", watched)
-    monkeypatch.setattr("omdt.simulation.markov_chain", watched)
+    monkeypatch.setattr(planning, "fixpoint", watched(planning.fixpoint))
+    monkeypatch.setattr("omdt.simulation.markov_chain", watched(planning.markov_chain))
     with threadpool_limits(2):
         if what == "solve":
             omdt.solve(mdp, max_depth=1)
