@@ -74,6 +74,17 @@ Problem = Annotated[
         show_default=False,
     ),
 ]
+SolutionFile = Annotated[
+    Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
+]
+SolvedProblem = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="PROBLEM",
+        help="The problem that was solved; by default what the solution records.",
+        show_default=False,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -362,9 +373,7 @@ def _saving(save: Callable[[Path], None], output: Path | None) -> Iterator[None]
 
 @app.command(rich_help_panel=TREES)
 def export(
-    solution: Annotated[
-        Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
-    ],
+    solution: SolutionFile,
     to: Annotated[
         str,
         typer.Option(
@@ -397,17 +406,8 @@ def export(
 
 @app.command(rich_help_panel=TREES)
 def report(
-    solution: Annotated[
-        Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
-    ],
-    problem: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PROBLEM",
-            help="The problem that was solved; by default what the solution records.",
-            show_default=False,
-        ),
-    ] = None,
+    solution: SolutionFile,
+    problem: SolvedProblem = None,
     settings: Settings = None,
     discount: Annotated[
         float | None, typer.Option(metavar="GAMMA", help="By default that of the solution.", show_default=False)
@@ -444,17 +444,8 @@ def report(
 
 @app.command(rich_help_panel=TREES)
 def check(
-    solution: Annotated[
-        Path, typer.Argument(metavar="SOLUTION", help="A file that `omdt solve --output` wrote.", show_default=False)
-    ],
-    problem: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PROBLEM",
-            help="The problem that was solved; by default what the solution records.",
-            show_default=False,
-        ),
-    ] = None,
+    solution: SolutionFile,
+    problem: SolvedProblem = None,
     certificate: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The file that `omdt solve --certificate` wrote.", show_default=False),

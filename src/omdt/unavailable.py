@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from omdt.exceptions import Exceptions
-from omdt.mdp import MDP, Floats, Ints
+from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.planning import visited
 from omdt.tree import TreePolicy, printable
 
@@ -97,6 +97,22 @@ def with_exceptions(mdp: MDP, tree: TreePolicy, observations: Floats) -> TreePol
     alike = int((missing & (least < most))[group].sum())
     table = Exceptions(seen[kept], least[kept], mdp.fallback, alike, len(listed) - len(kept))
     return replace(tree, exceptions=table)
+
+
+def allowed_actions(mdp: MDP, rule: str) -> Bools | None:
+    """[S, A] what a leaf with each state may name by one of `RULES`; None if every leaf may name everything.
+
+    Where it is forbidden to name unavailable actions, states that no policy can reach do not count.
+    """
+    if rule != FORBID:
+        return None
+    allowed: Bools = mdp.available | ~mdp.reached[:, None]
+    return None if allowed.all() else allowed
+
+
+def names_only(allowed: Bools, policy: Ints) -> bool:
+    """Whether a policy [S] takes an allowed action [S, A] in every state."""
+    return bool(allowed[np.arange(len(policy)), policy].all())
 
 
 def violation(mdp: MDP, policy: Ints) -> str | None:

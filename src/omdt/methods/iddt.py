@@ -31,11 +31,11 @@ from omdt import planning
 from omdt.errors import InputError
 from omdt.mdp import MDP, Floats
 from omdt.methods.heuristic import why_stopped
-from omdt.methods.search.local import allowed_actions
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Claim, Limits
 from omdt.splits import Splits
 from omdt.tree import Attach, Nodes, TreePolicy
+from omdt.unavailable import allowed_actions
 from omdt.watch import Watch
 
 RESTARTS = 3
@@ -135,7 +135,7 @@ def iddt(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Claim:
             if earned > value:
                 best, value = tree, earned
                 watch.report(value, max(bound, value))
-        best = shrunk(best, mdp, splits, watch.closing(), allowed_actions(mdp, limits))
+        best = shrunk(best, mdp, splits, watch.closing(), allowed_actions(mdp, limits.unavailable))
     return Claim(best, bound, why_stopped(watch))
 
 

@@ -15,7 +15,7 @@ from omdt import planning
 from omdt.mdp import MDP, Bools
 from omdt.splits import Splits
 from omdt.tree import LEAF, TreePolicy
-from omdt.unavailable import with_available_names
+from omdt.unavailable import names_only, with_available_names
 from omdt.watch import Watch
 
 MAX_EVALUATIONS = 2000
@@ -39,7 +39,7 @@ def shrunk(tree: TreePolicy, mdp: MDP, splits: Splits, watch: Watch, allowed: Bo
 
     def returned(candidate: TreePolicy) -> float:
         policy = candidate.actions(splits.observations)
-        if not allowed[np.arange(mdp.n_states), policy].all():
+        if not names_only(allowed, policy):
             return -np.inf
         return planning.policy_return(mdp, policy, watch).value
 

@@ -27,12 +27,12 @@ from omdt import planning
 from omdt.errors import InputError, require
 from omdt.mdp import MDP, Floats, Ints
 from omdt.methods.heuristic import why_stopped
-from omdt.methods.search.local import allowed_actions
 from omdt.methods.shrinking import shrunk
 from omdt.simulation import simulate
 from omdt.solution import Claim, Limits
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
+from omdt.unavailable import allowed_actions
 from omdt.watch import Watch
 
 MAX_STEPS = 1000
@@ -138,9 +138,8 @@ def viper(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, iterations:
     values = planning.optimal_values(mdp)
     classroom = KnownMDP(mdp, splits, planning.q_values(mdp, values), limits.seed)
     with watch.catching_interrupts():
-        tree = shrunk(
-            learn(classroom, limits, schedule, watch), mdp, splits, watch.closing(), allowed_actions(mdp, limits)
-        )
+        tree = learn(classroom, limits, schedule, watch)
+        tree = shrunk(tree, mdp, splits, watch.closing(), allowed_actions(mdp, limits.unavailable))
     return Claim(tree, planning.expected_return(mdp, values).upper, why_stopped(watch))
 
 

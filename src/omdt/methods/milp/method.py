@@ -3,18 +3,17 @@
 from importlib import import_module
 from typing import cast
 
-import numpy as np
-
 from omdt import planning
 from omdt.errors import InputError
 from omdt.mdp import MDP, Bools
 from omdt.methods.milp.backend import Backend, Record
 from omdt.methods.milp.formulation import FORMS, encode, formulate
-from omdt.methods.search.local import allowed_actions, local_search
+from omdt.methods.search.local import local_search
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Claim, Limits, Stop
 from omdt.splits import Splits
 from omdt.tree import TreePolicy
+from omdt.unavailable import allowed_actions, names_only
 from omdt.watch import Watch
 
 BACKENDS = ("highs", "scip", "gurobi")
@@ -52,7 +51,7 @@ def solve_milp(
     solver.load()
     with watch.catching_interrupts():
         optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
-        allowed = allowed_actions(mdp, limits)
+        allowed = allowed_actions(mdp, limits.unavailable)
         tree, value = _best_leaf(mdp, splits)
         watch.report(value, optimal.upper)
         grown = local_search(mdp, splits, limits, watch.part(min(start_seconds, watch.remaining / 2)))
@@ -85,7 +84,7 @@ def solve_milp(
 def _rank(tree: TreePolicy, mdp: MDP, splits: Splits, allowed: Bools | None) -> tuple[bool, float]:
     """Trees that name only what is allowed come before others, then those that return more."""
     policy = tree.actions(splits.observations)
-    permitted = allowed is None or bool(allowed[np.arange(mdp.n_states), policy].all())
+    permitted = allowed is None or names_only(allowed, policy)
     return permitted, planning.policy_return(mdp, policy).value
 
 

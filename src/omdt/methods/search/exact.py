@@ -34,6 +34,7 @@ from omdt.methods.search.options import DenseOptions, OptionBound, SweptOptions
 from omdt.methods.search.symmetry import Symmetries
 from omdt.methods.search.tables import Tables
 from omdt.planning import Certified
+from omdt.unavailable import names_only
 from omdt.watch import OutOfTimeError, Watch
 
 BLIND = 3
@@ -401,7 +402,7 @@ class Exploration:
             # returns the same or does not reach the target.
             tree, policy = self.explorer.filled_in(tree)
         value = self.explorer.value(policy)
-        if value.value > self.value and self.explorer.allowed[np.arange(len(policy)), policy].all():
+        if value.value > self.value and names_only(self.explorer.allowed, policy):
             self.value, self.best = value.value, tree
         return value.upper if self.basis.seen is None else max(value.upper, self.target)
 

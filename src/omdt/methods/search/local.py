@@ -29,7 +29,7 @@ from omdt.methods.search.ranks import Ranks
 from omdt.solution import Limits, tolerated_excess
 from omdt.splits import Splits
 from omdt.tree import Nodes, TreePolicy
-from omdt.unavailable import FORBID
+from omdt.unavailable import allowed_actions, names_only
 from omdt.watch import Watch
 
 Nested = Any
@@ -110,17 +110,6 @@ def leaf_actions(tree: Nested) -> set[int]:
     return set() if tree is None else {tree}
 
 
-def allowed_actions(mdp: MDP, limits: Limits) -> Bools | None:
-    """[S, A] what a leaf with each state may name: where states that can be reached lack actions, these are forbidden.
-
-    None if every leaf may name everything.
-    """
-    if limits.unavailable != FORBID:
-        return None
-    allowed: Bools = mdp.available | ~mdp.reached[:, None]
-    return None if allowed.all() else allowed
-
-
 class LocalSearch:
     """Hill climbing with restarts; `best` and `value` improve while it runs.
 
@@ -146,7 +135,7 @@ class LocalSearch:
         self.engine: Engine = engine(mdp, watch)
         # Differences in return below this are rounding, not worth following.
         self.noise = planning.ROUNDING * max(abs(optimal_return.value), self.scale)
-        self.allowed = allowed_actions(mdp, limits)
+        self.allowed = allowed_actions(mdp, limits.unavailable)
         self.best: Nested | None = None
         # Where not every tree is allowed, the first one may be hard to find; until then every return is an improvement.
         self.value = -np.inf if self.allowed is None else self._least_return()
@@ -179,7 +168,7 @@ class LocalSearch:
 
     def permits(self, policy: Ints) -> bool:
         """Whether a tree with this policy [S] names nothing that is not allowed."""
-        return self.allowed is None or bool(self.allowed[np.arange(len(policy)), policy].all())
+        return self.allowed is None or names_only(self.allowed, policy)
 
     def start(self) -> None:
         """Try every single leaf, and the trees that copy the optimal policy if they are small enough."""
