@@ -1,84 +1,88 @@
-"""Enumeration: where there are few trees, each is evaluated, and the best one is proven by that alone.
+"""Enumeration: where there are few trees, all of them are evaluated, which is a proof.
 
-The number of trees and the time of an evaluation are estimated from the sizes of the problem, never measured, so that
-the same problem is always solved in the same way.
+The number of trees and the time per evaluation are estimated from the sizes of the problem, never measured, so that the
+same problem is always solved in the same way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from omdt import planning
-from omdt.mdp import MDP, Floats, Ints
-from omdt.methods.search.local import LocalSearch, Nested, count_leaves
+from omdt.mdp import Floats, Ints
+from omdt.methods.search.evaluation import permits
+from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.model import Model
+from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves
+from omdt.methods.search.ranks import Ranks
+from omdt.watch import Watch
 
-ENUMERATED_SECONDS = 10.0
-"""Estimated seconds up to which all trees are enumerated."""
-
-ENUMERATED_STATES = 400
-"""With fewer states the search proves as fast as enumeration does, and its bounds improve from the start."""
-
-SECONDS_PER_TRANSITION, SECONDS_PER_TREE = 3e-7, 5e-4
-"""What an evaluation takes."""
+MANY_TREES = 1e15
+"""Counting ends when there are more trees than this: far too many to enumerate, and their square might overflow."""
 
 
-def can_enumerate(local: LocalSearch) -> bool:
+def can_enumerate(model: Model) -> bool:
     """Whether evaluating all trees takes seconds, or there are no trees but single leaves."""
-    if local.single:
+    mdp, settings, questions = model.mdp, model.settings, len(model.task.splits)
+    if model.size.depth == 0 or questions == 0:
         return True
-    mdp = local.mdp
-    trees = count_trees(len(local.questions), mdp.n_actions, local.size.depth)
-    return mdp.n_states >= ENUMERATED_STATES and trees * _evaluation_seconds(mdp) <= ENUMERATED_SECONDS
+    seconds = settings.seconds_per_tree + settings.seconds_per_transition * int(mdp.transitions.nnz) / mdp.n_actions
+    trees = count_trees(questions, mdp.n_actions, model.size.depth)
+    return mdp.n_states >= settings.enumerated_states and trees * seconds <= settings.enumerated_seconds
 
 
 def count_trees(questions: int, actions: int, depth: int) -> float:
-    """The number of trees up to a depth; those that differ only where no state goes are counted apart."""
+    """The number of trees up to a depth; trees that differ only where no state goes are counted separately."""
     trees = float(actions)
     for _ in range(depth):
         trees = actions + questions * trees**2
-        if trees > 1e15:
+        if trees > MANY_TREES:
             break
     return trees
 
 
-def _evaluation_seconds(mdp: MDP) -> float:
-    return SECONDS_PER_TREE + SECONDS_PER_TRANSITION * int(mdp.transitions.nnz) / mdp.n_actions
-
-
-def enumerate_trees(local: LocalSearch) -> float | None:
+def enumerate_trees(
+    model: Model, questions: Ranks, incumbent: Incumbent, consider: Callable[[Tree], None], watch: Watch
+) -> float | None:
     """Evaluate all trees within the limits; no tree returns more than the result, which is None if time ran out.
 
-    The best tree becomes that of the local search.
+    Args:
+        model: the model of the task.
+        questions: the questions of the task.
+        incumbent: the best tree so far.
+        consider: called with every tree that is better than the incumbent, to improve it.
+        watch: the clock; every tree counts as a node.
     """
-    bound = -np.inf
+    bound, states = -np.inf, np.arange(model.mdp.n_states)
     values: planning.Certified[Floats] | None = None
-    for tree in _trees(local, np.arange(local.mdp.n_states), local.size.depth, local.size.leaves):
-        if local.watch.remaining == 0 or local.watch.out_of_nodes:
+    for tree in _trees(model, questions, states, model.size.depth, model.size.leaves):
+        if watch.remaining == 0 or watch.out_of_nodes:
             return None
-        start, policy = None if values is None else values.value, local.policy(tree)
-        if not local.permits(policy):
+        policy = questions.actions(tree, states)
+        if not permits(model, policy):
             continue
-        values = planning.policy_values(local.mdp, policy, local.watch, start=start)
-        returned = planning.expected_return(local.mdp, values)
+        values = planning.policy_values(model.mdp, policy, watch, start=None if values is None else values.value)
+        returned = planning.expected_return(model.mdp, values)
         if returned.upper > bound:
-            returned = planning.policy_return(local.mdp, policy, local.watch)
+            # A return that would raise the bound is computed with a smaller error.
+            returned = planning.policy_return(model.mdp, policy, watch)
         bound = max(bound, returned.upper)
-        local.watch.nodes += 1
-        if returned.value > local.value + local.noise:
-            local.consider(tree)
-    return None if local.watch.remaining == 0 else bound
+        watch.nodes += 1
+        if returned.value > incumbent.value + incumbent.noise:
+            consider(tree)
+    return None if watch.remaining == 0 else bound
 
 
-def _trees(local: LocalSearch, states: Ints, depth: int, leaves: int) -> Iterator[Nested]:
-    """All trees for some states, but for those whose questions do not divide them."""
-    yield from range(local.mdp.n_actions)
+def _trees(model: Model, questions: Ranks, states: Ints, depth: int, leaves: int) -> Iterator[Tree]:
+    """All trees for some states, except those with a question that does not divide its states."""
+    yield from map(Leaf, range(model.mdp.n_actions))
     if depth == 0 or leaves == 1:
         return
-    for k in range(len(local.questions)):
-        right = local.questions.right(states, k)
+    for k in range(len(questions)):
+        right = questions.right(states, k)
         if not right.any() or right.all():
             continue
-        for first in _trees(local, states[~right], depth - 1, leaves - 1):
-            for second in _trees(local, states[right], depth - 1, leaves - count_leaves(first)):
-                if first != second or isinstance(first, tuple):
-                    yield (k, first, second)
+        for first in _trees(model, questions, states[~right], depth - 1, leaves - 1):
+            for second in _trees(model, questions, states[right], depth - 1, leaves - count_leaves(first)):
+                if first != second or isinstance(first, Split):
+                    yield Split(k, first, second)

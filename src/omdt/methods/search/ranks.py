@@ -1,58 +1,94 @@
-"""Ranks: the answers of all states without a matrix over states and questions.
+"""Ranks: the answers of all states to all questions, without a matrix over states and questions.
 
-Every column of the observations is coded by the ranks of its distinct values, so a threshold is a rank to compare with,
-an equality a rank to be equal to. Sums over the two sides of all questions follow from one histogram per column and its
-prefix sums, in time proportional to states · columns · actions, however many thresholds there are.
+In every column of the observations, values are replaced by their ranks among the distinct values of the column. A
+threshold is then a rank to compare with, an equality a rank to be equal to. The sums over both sides of all questions
+follow from one histogram per column and its prefix sums, in time proportional to states · columns · actions, however
+many thresholds there are.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from omdt.mdp import Bools, Floats, Ints
+from omdt.methods.search.partial_tree import Hole, Split, Tree
 from omdt.splits import Splits
 
 
-class Ranks:
-    """The questions of some splits.
+class Columns(NamedTuple):
+    """Observations and questions as compiled kernels read them.
 
     Attributes:
-        codes: [S, F'] rank of each observation among the distinct values of its column.
-        feature: [K] column of each question.
-        rank: [K] rank of the largest value on the left, or of the only one in an equality.
+        codes: [S, F'] rank of every observation among the distinct values of its column.
+        offsets: [F' + 1] where the values of every column begin in the histogram of all columns.
+        feature: [K] column of every question.
+        rank: [K] rank of the largest value on the left, or of the only value on the left of an equality.
         equality: [K] whether the question is an equality.
     """
 
+    codes: NDArray[np.int32]
+    offsets: Ints
+    feature: Ints
+    rank: Ints
+    equality: Bools
+
+
+class Ranks:
+    """The questions of some splits, by their numbers there."""
+
     def __init__(self, splits: Splits) -> None:
-        self.feature, self.equality = splits.feature, splits.equality
-        self.codes = np.empty(splits.observations.shape, dtype=np.int32)
-        self.rank = np.zeros(len(splits), dtype=np.int64)
+        codes = np.empty(splits.observations.shape, dtype=np.int32)
+        rank = np.zeros(len(splits), dtype=np.int64)
         sizes = [0]
         for j, column in enumerate(splits.observations.T):
             values, ranks = np.unique(column, return_inverse=True)
-            self.codes[:, j] = ranks.ravel()
-            asked = self.feature == j
-            self.rank[asked] = np.searchsorted(values, splits.threshold[asked], side="right") - 1
+            codes[:, j] = ranks.ravel()
+            asked = splits.feature == j
+            rank[asked] = np.searchsorted(values, splits.threshold[asked], side="right") - 1
             sizes.append(len(values))
-        self._offsets = np.cumsum(sizes)
+        self._columns = Columns(codes, np.cumsum(sizes), splits.feature, rank, splits.equality)
 
     def __len__(self) -> int:
-        return len(self.feature)
+        return len(self._columns.feature)
+
+    @property
+    def feature(self) -> Ints:
+        """[K] the column that every question is about."""
+        return self._columns.feature
 
     def right(self, states: Ints, k: int) -> Bools:
         """[n] whether each of n states goes to the right of question k."""
-        codes = self.codes[states, self.feature[k]]
-        answers: Bools = codes != self.rank[k] if self.equality[k] else codes > self.rank[k]
+        columns = self._columns
+        codes = columns.codes[states, columns.feature[k]]
+        answers: Bools = codes != columns.rank[k] if columns.equality[k] else codes > columns.rank[k]
         return answers
 
     def sums(self, states: Ints, gains: Floats) -> tuple[Floats, Floats]:
         """[K, A] sums of gains [n, A] over those of n states that go left, and over those that go right."""
-        columns = (self.codes, self._offsets, self.feature, self.rank, self.equality)
-        left: Floats = _left_sums(*columns, states, np.ascontiguousarray(gains))
+        left: Floats = _left_sums(self._columns, states, np.ascontiguousarray(gains))
         return left, gains.sum(axis=0) - left
+
+    def actions(self, tree: Tree, states: Ints) -> Ints:
+        """[n] the actions of a complete tree in n states."""
+        actions = np.empty(len(states), dtype=np.int64)
+        stack = [(tree, np.arange(len(states)))]
+        while stack:
+            node, rows = stack.pop()
+            assert not isinstance(node, Hole), "a tree with a hole has no actions"
+            if isinstance(node, Split):
+                right = self.right(states[rows], node.question)
+                stack += [(node.left, rows[~right]), (node.right, rows[right])]
+            else:
+                actions[rows] = node.action
+        return actions
 
 
 @njit(cache=True)
-def _left_sums(codes, offsets, feature, rank, equality, states, gains):  # type: ignore[no-untyped-def]
+def _left_sums(columns, states, gains):  # type: ignore[no-untyped-def]
+    """[K, A] sums of gains [n, A] over those of n states that go left."""
+    codes, offsets, feature = columns.codes, columns.offsets, columns.feature
     n, A = gains.shape
     F, K = codes.shape[1], len(feature)
     here = np.zeros((offsets[F], A))
@@ -68,7 +104,7 @@ def _left_sums(codes, offsets, feature, rank, equality, states, gains):  # type:
                 up_to[value, a] += up_to[value - 1, a]
     left = np.empty((K, A))
     for k in range(K):
-        value = offsets[feature[k]] + rank[k]
+        value = offsets[feature[k]] + columns.rank[k]
         for a in range(A):
-            left[k, a] = here[value, a] if equality[k] else up_to[value, a]
+            left[k, a] = here[value, a] if columns.equality[k] else up_to[value, a]
     return left

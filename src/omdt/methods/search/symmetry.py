@@ -20,21 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from omdt import planning
-from omdt.mdp import MDP, Bools, Floats, Ints
-
-MAX_RENAMINGS = 48
-MAX_TRIES = 200
-"""Colourings looked at for one pair of questions."""
-
-MAX_WORK = 30_000_000
-"""Transitions looked at in all, less than a second's worth; after that no more renamings are looked for."""
-
-CALL = 1000
-"""A short computation on arrays takes about as long as looking at so many transitions."""
+from omdt.mdp import Bools, Floats, Ints
+from omdt.methods.search.model import Model
 
 DIGITS = 9
-"""Decimals to which numbers must agree for states to look alike."""
+"""Decimals to which numbers must agree for states to look alike; more than that is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +43,13 @@ class Symmetries:
     questions: Ints
     error: float
 
+    @classmethod
+    def none(cls, model: Model) -> "Symmetries":
+        """No renamings at all."""
+        S, A = model.mdp.rewards.shape
+        states, actions, questions = (np.zeros((0, n), dtype=np.int64) for n in (S, A, len(model.task.splits)))
+        return cls(states, actions, questions, 0.0)
+
     def __len__(self) -> int:
         return len(self.states)
 
@@ -67,36 +64,23 @@ class Symmetries:
         return np.flatnonzero(kept & np.all(self.actions[:, actions] == actions, axis=1))
 
 
-def nothing(mdp: MDP, n_questions: int) -> Symmetries:
-    """No renamings at all."""
-    S, A = mdp.rewards.shape
-    states, actions, questions = (np.zeros((0, n), dtype=np.int64) for n in (S, A, n_questions))
-    return Symmetries(states, actions, questions, 0.0)
-
-
-def find(mdp: MDP, sides: Bools, decisive: Bools) -> Symmetries:
-    """Renamings of a problem; not necessarily all there are.
-
-    Args:
-        mdp: the problem.
-        sides: [S, K] the answers to its questions.
-        decisive: [S] where it matters what is done; what other states answer does not matter.
-    """
-    if not decisive.any():
-        return nothing(mdp, sides.shape[1])
-    finder = _Finder(mdp, sides, decisive)
+def find(model: Model) -> Symmetries:
+    """Renamings of a task; not necessarily all there are."""
+    if not model.decisive.any():
+        return Symmetries.none(model)
+    finder = _Finder(model)
     found: dict[bytes, Symmetries] = {}
     for first, second in finder.pairs():
         if any(np.any(renaming.questions[:, first] == second) for renaming in found.values()):
             continue
         renaming = finder.turning(first, second)
-        if finder.work > MAX_WORK:
+        if finder.exhausted:
             break
         if renaming is not None:
             _close(found, renaming, finder)
     together = [renaming for renaming in found.values() if finder.tells(renaming)]
     if not together:
-        return nothing(mdp, sides.shape[1])
+        return Symmetries.none(model)
     states, actions, questions = (
         np.vstack([getattr(it, name) for it in together]) for name in ("states", "actions", "questions")
     )
@@ -107,7 +91,7 @@ def _close(found: dict[bytes, Symmetries], new: Symmetries, finder: "_Finder") -
     """Add a renaming and what it makes with those that were found before, as long as there are not too many."""
     fresh = [new]
     generators = [*found.values(), new]
-    while fresh and len(found) < MAX_RENAMINGS:
+    while fresh and len(found) < finder.settings.max_renamings:
         renaming = fresh.pop()
         found[renaming.states.tobytes()] = renaming
         for other in generators:
@@ -120,13 +104,20 @@ def _close(found: dict[bytes, Symmetries], new: Symmetries, finder: "_Finder") -
 class _Finder:
     """Looks for renamings; gives up when it has worked too much."""
 
-    def __init__(self, mdp: MDP, sides: Bools, decisive: Bools) -> None:
+    def __init__(self, model: Model) -> None:
+        mdp, sides, decisive = model.mdp, model.sides, model.decisive
+        self.model, self.settings = model, model.settings
         self.mdp, self.sides, self.decisive = mdp, sides, decisive
         self.work, self.tries = 0, 0
         self.number = {_packed(column): k for k, column in enumerate(sides[decisive].T)}
         self.by_action = [sparse.csr_array(mdp.transitions[a :: mdp.n_actions]) for a in range(mdp.n_actions)]
         self.reward_scale = float(np.abs(mdp.rewards).max()) or 1.0
         self.start = np.unique(np.round(mdp.initial, DIGITS), return_inverse=True)[1].ravel()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there was too much work to look for more renamings."""
+        return self.work > self.settings.max_symmetry_work
 
     def pairs(self) -> list[tuple[int, int]]:
         """Pairs of questions that may be turned into one another, as far as the colours of states tell."""
@@ -162,7 +153,7 @@ class _Finder:
         S = self.mdp.n_states
         for colours in candidates:
             self.tries += 1
-            if self.tries > MAX_TRIES or self.work > MAX_WORK:
+            if self.tries > self.settings.max_colourings or self.exhausted:
                 return None
             refined = self._refined(colours)
             if refined is None:
@@ -198,8 +189,8 @@ class _Finder:
         """Colours with one question marked in the first copy and another one in the second, if that can fit."""
         for other in (self.sides[:, second], ~self.sides[:, second]):
             marked = 2 * colours + np.concatenate([self.sides[:, first] & self.decisive, other & self.decisive])
-            self.work += len(marked) + CALL
-            if self.work > MAX_WORK:
+            self.work += len(marked) + self.settings.symmetry_call
+            if self.exhausted:
                 return
             if _match(marked):
                 yield marked
@@ -210,7 +201,7 @@ class _Finder:
         while True:
             if not _match(colours):
                 return None
-            self.work += 2 * self.mdp.transitions.nnz + CALL
+            self.work += 2 * self.mdp.transitions.nnz + self.settings.symmetry_call
             n = int(colours.max()) + 1
             looks = np.concatenate([self._looks(colours[:S], n), self._looks(colours[S:], n)])
             _, refined = np.unique(colours + looks, return_inverse=True)
@@ -263,7 +254,7 @@ class _Finder:
             rows = max(rows, float(difference.sum(axis=1).max()))
         rewards = float(np.abs(mdp.rewards[renamed][:, actions] - mdp.rewards).max())
         start = float(np.abs(mdp.initial[renamed] - mdp.initial).sum())
-        contraction = 1 - mdp.discount * (1 + planning.row_excess(mdp.transitions))
+        contraction = self.model.norms.contraction
         largest = self.reward_scale / contraction
         if max(rows, start, rewards / self.reward_scale) > 10.0**-DIGITS:
             return None

@@ -1,0 +1,160 @@
+"""Bases: the policies from which losses are counted, with the tables that belong to them.
+
+Losses are counted from the best policy that plays the actions of some fixed leaves, the *basis*; at first there are
+none. When a single region is left open, its partial tree becomes a basis of its own: tables that know what the rest of
+the tree does are much sharper. Pinned states make a basis as well (`pins`).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from omdt.mdp import EPSILON, Bools, Floats, Ints
+from omdt.methods.search.bounds.losses import FINITE, Losses
+from omdt.methods.search.bounds.pins import LOWERED, followed
+from omdt.methods.search.bounds.tables import Tables
+from omdt.methods.search.model import Model
+from omdt.methods.search.nodes import Goal, Pins
+from omdt.methods.search.regions import Regions
+from omdt.watch import Watch
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """What losses are counted from.
+
+    Attributes:
+        actions: [S] the actions of the leaves and single states that belong to it, −1 elsewhere.
+        losses: relative to the best policy that plays them.
+        tables: what regions lose at least.
+        has_leaves: whether leaves belong to it.
+        entered: [S] where states were pinned: the discounted first-hit frequency of states without an action.
+        seen: [S] where states were pinned: which states are visited by policies within the budget.
+    """
+
+    actions: Ints
+    losses: Losses
+    tables: Tables
+    has_leaves: bool = False
+    entered: Floats | None = None
+    seen: Bools | None = None
+
+    @property
+    def budget(self) -> float:
+        """The loss of a tree that returns as much as the target, or a little more."""
+        return self.tables.budget
+
+    def during(self, watch: Watch) -> "Basis":
+        """The same basis, whose computations another watch ends."""
+        return replace(self, tables=self.tables.during(watch))
+
+
+class Bases:
+    """Makes bases; those that are used again and again are kept.
+
+    Attributes:
+        undecided: [S] −1, but 0 where it does not matter which action is taken.
+        regions: of the states that matter; no question need tell the others apart.
+        losses: relative to the best policy of any form.
+    """
+
+    def __init__(self, model: Model, max_bytes: int) -> None:
+        self.model, self._max_bytes = model, max_bytes
+        matters = model.decisive | ~model.allowed.all(axis=1)
+        self.regions = Regions(model.sides, np.flatnonzero(matters) if matters.any() else None)
+        self.undecided: Ints = np.where(matters, -1, 0) if matters.any() else np.full(model.mdp.n_states, -1)
+        self.losses = Losses(model, model.optimal.value, model.allowed)
+        self._general: dict[bool, Basis] = {}
+        self._pinned: dict[Pins, Basis] = {}
+
+    def general(self, goal: Goal, watch: Watch) -> Basis:
+        """The basis without leaves, for the budget of a goal; the last one of both kinds of targets is kept."""
+        basis = self._general.get(goal.raised)
+        if basis is None or basis.budget != goal.budget:
+            losses = self.losses.within(goal.budget, watch)
+            basis = Basis(self.undecided, losses, self.tables(losses, goal.budget, watch))
+            self._general[goal.raised] = basis
+        return basis.during(watch)
+
+    def around(self, actions: Ints, general: Basis, target: float, watch: Watch) -> Basis:
+        """The basis of fixed leaves, given the one without leaves.
+
+        Without a positive budget no tree with these leaves returns more than the target.
+        """
+        losses = self._losses_around(actions, general.losses)
+        counted = losses if general.seen is None else losses.among(general.seen)
+        tables = self.tables(counted, budget_of(losses.optimum, target), watch, general.tables.regions)
+        return Basis(actions, losses, tables, has_leaves=True, seen=general.seen)
+
+    def pinned(self, pins: Pins, general: Basis, watch: Watch) -> Basis | None:
+        """The basis of pinned states, of which the last few are kept; None if no tree with these is of interest."""
+        if any(np.isinf(general.losses.delta[pin]) for pin in pins):
+            return None
+        target = general.losses.optimum - general.budget
+        basis = self._pinned.pop(pins, None)
+        if basis is None or basis.budget != budget_of(basis.losses.optimum, target):
+            basis = self._pin(pins, general, target, watch)
+            if basis is None:
+                return None
+        settings, size = self.model.settings, 64 * self.model.mdp.rewards.size
+        self._pinned[pins] = basis
+        if len(self._pinned) > max(1, min(settings.max_pinned_bases, self._max_bytes // 8 // size)):
+            del self._pinned[next(iter(self._pinned))]
+        return basis.during(watch)
+
+    def tables(
+        self,
+        losses: Losses,
+        budget: float,
+        watch: Watch,
+        regions: Regions | None = None,
+        *,
+        shares: int = 1,
+        certain: Floats | None = None,
+    ) -> Tables:
+        """Empty tables, with one of several equal shares of their memory."""
+        settings = self.model.settings
+        entry = settings.bytes_per_entry + self.model.mdp.n_states // 4
+        return Tables(
+            losses,
+            self.regions if regions is None else regions,
+            budget,
+            settings=settings,
+            max_entries=max(settings.min_entries, self._max_bytes // 8 // shares // entry),
+            watch=watch,
+            certain=certain,
+        )
+
+    def _pin(self, pins: Pins, general: Basis, target: float, watch: Watch) -> Basis | None:
+        """A new basis of pinned states.
+
+        Only what policies within the budget visit belongs to its regions: other states are told apart by nothing.
+        """
+        actions = self.undecided.copy()
+        actions[[state for state, _ in pins]] = [action for _, action in pins]
+        losses = self._losses_around(actions, general.losses)
+        budget = budget_of(losses.optimum, target)
+        if budget <= 0:
+            return None
+        actions, entered, seen = followed(self.model, losses.delta, budget, actions)
+        losses = self._losses_around(actions, general.losses)
+        budget = budget_of(losses.optimum, target)
+        if budget <= 0:
+            return None
+        regions = self.regions.among(np.flatnonzero(seen & (self.undecided < 0)))
+        certain = LOWERED * entered[:, None] * np.minimum(losses.delta, FINITE)
+        shares = self.model.settings.max_pinned_bases
+        tables = self.tables(losses.among(seen), budget, watch, regions, shares=shares, certain=certain)
+        return Basis(actions, losses, tables, entered=entered, seen=seen)
+
+    def _losses_around(self, actions: Ints, general: Losses) -> Losses:
+        """Losses relative to the best policy with some actions fixed, given those with fewer."""
+        cost = general.cheapest(actions).values
+        fixed = actions[:, None] == np.arange(self.model.mdp.n_actions)
+        allowed = np.where(actions[:, None] >= 0, fixed, np.isfinite(general.delta))
+        return Losses(self.model, general.values - cost, allowed)
+
+
+def budget_of(optimum: float, target: float) -> float:
+    """The loss of a tree that returns as much as the target, rounded up."""
+    return optimum - target + 4 * EPSILON * (abs(optimum) + abs(target))

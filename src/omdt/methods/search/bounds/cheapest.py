@@ -1,0 +1,183 @@
+"""The cheapest policy: policy iteration for costs that are δ(s, a) times one price inside F and another outside.
+
+Three solvers find it. `DenseSolver` iterates around the base policy, which costs nothing, so that only the states with
+another action enter a linear system (Woodbury); `SweptSolver`, for many states with few successors, uses Gauss–Seidel
+sweeps; `AcyclicSolver`, where no state can be visited twice, needs one backward pass.
+
+**Rounding.** All costs are non-negative, so sums of n terms are exact up to a factor 1 ± (n + 8) ε. The values V that
+policy iteration ends with are not taken on trust: with e = max_s V(s) − min_a [c(s, a) + γ P(s, a)·V], at least 0, the
+cheapest policy costs at least p0·V − e / (1 − γ), whatever V is.
+"""
+
+from copy import copy
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from omdt.mdp import Bools, Floats, Ints
+from omdt.methods.search.bounds.cheapest_kernels import cheapest_acyclic, cheapest_dense, cheapest_swept
+from omdt.methods.search.model import Model
+from omdt.methods.search.sweeps import forward
+
+SPARSE = 0.1
+"""Below this density a sparse product of matrices is faster than a dense one."""
+
+
+class Costs(NamedTuple):
+    """Losses of actions as compiled kernels read them.
+
+    Attributes:
+        indptr: [S·A + 1] where the transitions of row s·A + a begin.
+        indices: successors.
+        discounted: probabilities of the transitions times the discount.
+        delta: [S, A] δ, rounded down; infinite where an action is not allowed.
+        base: [S] the policy that loses nothing.
+        initial: [S].
+        contraction: at most 1 − γ times the largest sum of a row.
+        shrink: factor that makes up for the rounding of one sum.
+    """
+
+    indptr: Ints
+    indices: Ints
+    discounted: Floats
+    delta: Floats
+    base: Ints
+    initial: Floats
+    contraction: float
+    shrink: float
+
+
+class Cheapest(NamedTuple):
+    """The cheapest policy.
+
+    Attributes:
+        bound: a lower bound on its cost.
+        loss: its loss inside F.
+        total: its loss everywhere.
+        values: [S] its costs from every state.
+    """
+
+    bound: float
+    loss: float
+    total: float
+    values: Floats
+
+
+class Prices(NamedTuple):
+    """What is asked of a solver.
+
+    Attributes:
+        forced: [S] the action of every state in F, −1 elsewhere.
+        inside: cost of one unit of loss inside F.
+        outside: cost of one unit of loss elsewhere.
+        tolerance: by how much losses that are found by sweeps may still change.
+        iterations: most iterations of policy iteration.
+    """
+
+    forced: Ints
+    inside: float
+    outside: float
+    tolerance: float
+    iterations: int
+
+
+class Solver(Protocol):
+    """Finds the cheapest policy.
+
+    Attributes:
+        visits: [S] discounted visits of the base policy.
+    """
+
+    visits: Floats
+
+    def cheapest(self, costs: Costs, prices: Prices, policy: Ints, memory: Floats) -> Cheapest:
+        """The cheapest policy.
+
+        Args:
+            costs: what actions lose.
+            prices: what that costs.
+            policy: [S] where to start; it becomes the cheapest policy.
+            memory: [S + 1, 2] from `no_memory`, for several calls that start from one another's policy.
+        """
+
+    def among(self, states: Bools) -> "Solver":
+        """The same, but nothing is lost in other states; only where one pass over the states is enough."""
+
+
+def no_memory(n_states: int) -> Floats:
+    """[S + 1, 2] room for the losses inside F and everywhere; the last row tells whether they are known."""
+    return np.zeros((n_states + 1, 2))
+
+
+def solver_for(model: Model, costs: Costs) -> Solver:
+    """The solver that fits the shape of the MDP."""
+    if model.order is None:
+        return DenseSolver(model, costs)
+    return AcyclicSolver(model, costs, model.order) if model.acyclic else SweptSolver(model, costs, model.order)
+
+
+class Around(NamedTuple):
+    """The base policy with N = (I − γ P_base)⁻¹, its transpose, γ P N, p0·N, and the discount."""
+
+    inverse: Floats
+    columns: Floats
+    product: Floats
+    visits: Floats
+    discount: float
+
+
+class DenseSolver:
+    """Policy iteration around the base policy."""
+
+    def __init__(self, model: Model, costs: Costs) -> None:
+        mdp = model.mdp
+        P = mdp.discount * mdp.transitions
+        rows = np.arange(mdp.n_states) * mdp.n_actions + costs.base
+        inverse = np.linalg.inv(np.eye(mdp.n_states) - P[rows].toarray())
+        self.visits: Floats = mdp.initial @ inverse
+        product = (P if P.nnz < SPARSE * P.shape[0] * P.shape[1] else P.toarray()) @ inverse
+        self.around = Around(inverse, np.ascontiguousarray(inverse.T), product, self.visits, mdp.discount)
+
+    def cheapest(self, costs: Costs, prices: Prices, policy: Ints, memory: Floats) -> Cheapest:
+        """As in `Solver`."""
+        return Cheapest(*cheapest_dense(costs, self.around, prices, policy, memory))
+
+    def among(self, states: Bools) -> Solver:
+        """As in `Solver`."""
+        raise NotImplementedError("states can be visited again")
+
+
+class SweptSolver:
+    """Policy iteration with Gauss–Seidel sweeps in the given order of states."""
+
+    def __init__(self, model: Model, costs: Costs, order: Ints) -> None:
+        self.order, self.sweeps = order, model.settings.loss_sweeps
+        self.visits: Floats = forward(model.arrays, order[::-1], costs.base, model.settings.visit_sweeps)
+
+    def cheapest(self, costs: Costs, prices: Prices, policy: Ints, memory: Floats) -> Cheapest:
+        """As in `Solver`."""
+        return Cheapest(*cheapest_swept(costs, self.order, self.sweeps, prices, policy, memory))
+
+    def among(self, states: Bools) -> Solver:
+        """As in `Solver`."""
+        raise NotImplementedError("states can be visited again")
+
+
+class AcyclicSolver:
+    """One backward pass over the states."""
+
+    def __init__(self, model: Model, costs: Costs, order: Ints) -> None:
+        self.order = order
+        # A value is rounded at every one of the steps it is made of.
+        self.shrink = costs.shrink**model.mdp.n_states
+        self.visits: Floats = forward(model.arrays, order[::-1], costs.base, 1)
+
+    def cheapest(self, costs: Costs, prices: Prices, policy: Ints, memory: Floats) -> Cheapest:
+        """As in `Solver`."""
+        return Cheapest(*cheapest_acyclic(costs, self.order, self.shrink, prices))
+
+    def among(self, states: Bools) -> "AcyclicSolver":
+        """As in `Solver`."""
+        some = copy(self)
+        some.order = self.order[states[self.order]]
+        return some

@@ -1,0 +1,167 @@
+"""Options by sweeps over the states, from a vector above V̄.
+
+If V ≥ V̄, then T V ≥ V̄: from the parent's vector every sweep gives a bound for the child. Where no state can be visited
+twice, one sweep in reverse topological order gives V̄ itself.
+
+**Rounding.** In a sweep every state adds at most e = (n + 8) ε max(|r|, |V|, |W|) / (1 − γ) to the errors of its
+successors, which are discounted, so however many sweeps there are, all together add at most e / (1 − γ).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from omdt.mdp import EPSILON, MDP, Floats, Ints
+from omdt.methods.search.bounds.option_values import OptionValue, product_from_above
+from omdt.methods.search.boxes import Boxes
+from omdt.methods.search.model import Model
+from omdt.methods.search.sweeps import forward
+from omdt.watch import Watch
+
+
+class Links(NamedTuple):
+    """Where states, boxes and transitions meet.
+
+    Pairs of a state and a box around it are numbered by states.
+
+    Attributes:
+        first: [S + 1] the first pair of every state.
+        place: [pairs + 1] where the transitions of a pair begin in `successors`.
+        successors: per transition of the state, action by action, the pair of the successor and the same box, or
+            −1 − t if the transition leaves the box for t.
+    """
+
+    first: Ints
+    place: Ints
+    successors: Ints
+
+
+class SweptOptions:
+    """Sweeps over the states; in reverse topological order one is enough.
+
+    Args:
+        model: the model.
+        boxes: the boxes.
+        order: [S] states, each after most of its successors.
+        acyclic: whether after all of them.
+    """
+
+    def __init__(self, model: Model, boxes: Boxes, order: Ints, *, acyclic: bool) -> None:
+        self.model, self.mdp, self.boxes, self.order, self.acyclic = model, model.mdp, boxes, order, acyclic
+        P = model.mdp.transitions
+        longest = int(np.diff(P.indptr).max())
+        self._unit = (longest + 8) * EPSILON / model.norms.contraction**2
+        self._transitions_of = np.diff(P.indptr[:: model.mdp.n_actions])
+        self._leave = 1 - model.mdp.discount * _staying(model.mdp)
+        self._largest_reward = float(np.abs(model.mdp.rewards).max())
+
+    def price(self, active: Ints) -> float:
+        """As in `OptionSolver`."""
+        transitions = float(self._transitions_of[np.concatenate([self.boxes.states[b] for b in active])].sum())
+        return np.inf if transitions > self.model.settings.max_box_transitions else transitions
+
+    def value(self, leaf_action: Ints, active: Ints, start: Floats, target: float, watch: Watch) -> OptionValue:
+        """As in `OptionSolver`."""
+        arrays, settings = self.model.arrays, self.model.settings
+        boxes = [self.boxes.states[b] for b in active]
+        starts = np.concatenate([[0], np.cumsum([len(box) for box in boxes])])
+        members = np.concatenate(boxes) if boxes else np.zeros(0, dtype=np.int64)
+        links = Links(*_linked(arrays, starts, members))
+        V, action = start.copy(), leaf_action.copy()
+        W = np.full((len(members), self.mdp.n_actions), np.inf)
+        largest = max(self._largest_reward, _largest(start))
+        bound = before = np.inf
+        for _ in range(settings.option_sweeps):
+            watch.check()
+            _sweep_options(arrays, self._leave, self.order, leaf_action, links, V, W, action)
+            magnitude = max(largest, _largest(V), _largest(W))
+            vector = np.minimum(V + self._unit * magnitude, start)
+            before, bound = bound, product_from_above(self.mdp.initial, vector)
+            if self.acyclic or bound <= target or before - bound <= settings.settled_sweep * (bound - target):
+                break
+        if bound <= target:
+            return OptionValue(bound, vector, np.zeros(0))
+        sweeps = 1 if self.acyclic else settings.visit_sweeps
+        return OptionValue(bound, vector, forward(arrays, self.order[::-1], action, sweeps))
+
+
+def _staying(mdp: MDP) -> Floats:
+    """[S, A] the probability to stay in a state."""
+    P = mdp.transitions
+    rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+    stays = P.indices == rows // mdp.n_actions
+    staying = np.zeros(P.shape[0])
+    np.add.at(staying, rows[stays], P.data[stays])
+    return staying.reshape(mdp.rewards.shape)
+
+
+def _largest(values: Floats) -> float:
+    """The largest absolute value."""
+    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+
+
+@njit(cache=True)
+def _linked(arrays, starts, members):  # type: ignore[no-untyped-def]
+    """The fields of `Links` for boxes whose states are members[starts[b] : starts[b + 1]]."""
+    indptr, indices = arrays.indptr, arrays.indices
+    S, A = arrays.rewards.shape
+    count = np.zeros(S + 1, dtype=np.int64)
+    for s in members:
+        count[s + 1] += 1
+    first = np.cumsum(count)
+    place = np.zeros(len(members) + 1, dtype=np.int64)
+    for s in range(S):
+        for i in range(first[s], first[s + 1]):
+            place[i + 1] = place[i] + indptr[(s + 1) * A] - indptr[s * A]
+    successors = np.empty(place[-1], dtype=np.int32)
+    filled = first.copy()
+    pair = np.full(S, -1, dtype=np.int32)
+    for b in range(len(starts) - 1):
+        states = members[starts[b] : starts[b + 1]]
+        for s in states:
+            pair[s] = filled[s]
+            filled[s] += 1
+        for s in states:
+            at = place[pair[s]]
+            for k in range(indptr[s * A], indptr[(s + 1) * A]):
+                t = indices[k]
+                successors[at] = pair[t] if pair[t] >= 0 else -1 - t
+                at += 1
+        pair[states] = -1
+    return first, place, successors
+
+
+@njit(cache=True)
+def _sweep_options(arrays, leave, order, leaf_action, links, V, W, action):  # type: ignore[no-untyped-def]
+    """Lower V [S] and W [pairs, A], both above the truth, to what their successors allow.
+
+    Where W is not known yet, it is infinite, and V counts instead.
+    """
+    indptr, indices, discounted, rewards = arrays.indptr, arrays.indices, arrays.discounted, arrays.rewards
+    A = rewards.shape[1]
+    for s in order:
+        start = indptr[s * A]
+        if leaf_action[s] >= 0:
+            a = leaf_action[s]
+            ahead = rewards[s, a]
+            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                if indices[k] != s:
+                    ahead += discounted[k] * V[indices[k]]
+            V[s] = min(V[s], ahead / leave[s, a])
+            continue
+        best = -np.inf
+        for i in range(links.first[s], links.first[s + 1]):
+            for a in range(A):
+                ahead = rewards[s, a]
+                for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                    pair = links.successors[links.place[i] + k - start]
+                    if pair < 0:
+                        ahead += discounted[k] * V[-1 - pair]
+                    elif pair != i:
+                        ahead += discounted[k] * min(W[pair, a], V[indices[k]])
+                W[i, a] = min(W[i, a], ahead / leave[s, a])
+                if W[i, a] > best:
+                    best = W[i, a]
+                    action[s] = a
+        V[s] = min(V[s], best)

@@ -1,0 +1,118 @@
+"""Measures: the task as the checker measures it, and how closely evidence must fit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from omdt import check
+from omdt.certificate import model_of
+from omdt.mdp import EPSILON, Bools, Floats, Ints
+from omdt.methods.search.bounds.bases import budget_of
+from omdt.methods.search.knowledge import Knowledge
+
+MARGIN = 4e-4
+"""The part of the gap by which evidence may miss what the search asks for, because it is written with fewer digits."""
+
+LOWERED = 1e-12
+"""The part of what it is the difference of by which, besides its rounding, a loss is written lower than it was found:
+the checker computes many vectors at once and may round differently."""
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """What a certificate is to prove.
+
+    Attributes:
+        policy: [S] the actions of the best tree.
+        value: its return.
+        target: no tree is to return more, up to a margin.
+        room: the absolute gap; a part of it is the margin.
+        raised: whether the target is higher than a proof of the tree needs.
+        questions: what the trees may ask; None for thresholds on every feature.
+    """
+
+    policy: Ints
+    value: float
+    target: float
+    room: float
+    raised: bool
+    questions: check.Questions | None = None
+
+
+class Measures:
+    """The checker's view of a task.
+
+    Attributes:
+        problem: the task as the checker sees it.
+        size: how large trees may be.
+        regions: those of the search.
+        bound: no case may return more; it rises when a tree is evaluated that does.
+        lowered: the part by which losses are written lower than they were found.
+        budget: the loss, from the unrestricted optimum, of a tree that returns as much as the target.
+        without: [S, A] actions that are left out, because no policy within the budget takes them.
+    """
+
+    def __init__(self, knowledge: Knowledge, statement: Statement) -> None:
+        size = knowledge.model.size
+        self.statement = statement
+        self.problem = check.Problem(model_of(knowledge.model.mdp), statement.questions)
+        # What a violation is rounded by counts for the loss divided by 1 − γ.
+        self.lowered = LOWERED + 2 * self.problem.terms * EPSILON / float(self.problem.contraction)
+        self.size = check.Size(size.depth, size.leaves)
+        self.regions = knowledge.bases.regions
+        self.bound = statement.target + MARGIN * statement.room
+        self.budget = budget_of(knowledge.bases.losses.optimum, statement.target)
+        self.without: Bools = np.zeros((self.problem.S, self.problem.A), dtype=np.bool_)
+        self._origin: dict[int, tuple[int, int, int]] = {}
+
+    def leave_out(self, without: Bools) -> None:
+        """Leave actions [S, A] out from now on."""
+        self.without = without
+
+    def raise_bound(self, least: float) -> None:
+        """Let no case close below a value that a tree returns."""
+        self.bound = max(self.bound, least)
+
+    def enough(self, context: check.Context) -> float:
+        """The loss that convinces the checker that a case exceeds the budget of a context."""
+        return float(context.budget + self.lowered * abs(context.budget))
+
+    @property
+    def digits(self) -> float:
+        """What a loss may miss because its vector is written with fewer digits."""
+        return MARGIN * self.statement.room / (4 * self.size.leaves)
+
+    def tolerance(self, size: check.Size) -> float:
+        """By how much a claim about trees of a size may miss what the tables say."""
+        return size.leaves * self.digits + 1e-11 * self.budget
+
+    def children(self, case: check.Case, place: int, size: check.Size) -> list[tuple[tuple[str, int], check.Case]]:
+        """The cases that take the place of one, as in the checker; where their regions come from is remembered."""
+        children = self.problem.children(case, place, size)
+        region = case[place][1]
+        for (kind, k), _ in children:
+            if kind == "question":
+                for side, number in enumerate(self.problem.split(region, k)):
+                    self._origin.setdefault(number, (region, k, side))
+        return children
+
+    def origin(self, region: int) -> tuple[int, int, int]:
+        """The region, the question and the side that a region comes from."""
+        return self._origin[region]
+
+    def shortest(
+        self, context: check.Context, without: Bools, forced: Ints, multiplier: float | None, values: Floats
+    ) -> tuple[bytes, float]:
+        """A vector of costs with as few digits as needed, and the loss it shows; infinite if λ is (None)."""
+        W = np.maximum(values, 0.0)
+        single = W.astype(np.float32)
+        short = np.maximum(np.where(single > W, np.nextafter(single, np.float32(-1)), single), np.float32(0))
+        pending = [check.Pending(forced, multiplier, vector, None, "") for vector in (W, short.astype(np.float64))]
+        exact, rounded = check.losses_of(self.problem, context, without, pending)
+        if multiplier is None:
+            needed = self.enough(context)
+            return (short if rounded >= needed else W).tobytes(), np.inf if exact >= needed else 0.0
+        lowered = self.lowered * (float(W.max()) + multiplier * abs(context.budget))
+        if rounded >= exact - self.digits:
+            return short.tobytes(), rounded - lowered
+        return W.tobytes(), exact - lowered

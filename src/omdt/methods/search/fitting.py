@@ -1,0 +1,137 @@
+"""Fitting: trees with a high estimated return.
+
+Around a policy π the return changes, to first order, by
+
+    J(π') − J(π) ≈ Σ_s w(s) A^π(s, π'(s)),        w = occupancies of π, mixed with a small part of all states alike.
+
+The summands w(s) A^π(s, a) are called *gains* [S, A]. Since they are summed over states, the best stump below a node
+follows from sums over the states of the node, for all questions at once. A *stump* is a question with two leaves.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from omdt.mdp import Floats, Ints
+from omdt.methods.search.evaluation import Engine
+from omdt.methods.search.model import Model
+from omdt.methods.search.partial_tree import Leaf, Split, Tree
+from omdt.methods.search.ranks import Ranks
+from omdt.watch import Watch
+
+
+class Stumps(NamedTuple):
+    """The best stump per question.
+
+    Attributes:
+        scores: [K] gain of the stump.
+        left: [K] action on the left.
+        right: [K] action on the right.
+    """
+
+    scores: Floats
+    left: Ints
+    right: Ints
+
+    def best(self, count: int) -> list[Split]:
+        """The stumps of highest gain, at most `count` of them."""
+        best = np.argsort(-self.scores, kind="stable")[:count]
+        return [self.stump(int(k)) for k in best]
+
+    def stump(self, k: int) -> Split:
+        """The stump of question k."""
+        return Split(k, Leaf(int(self.left[k])), Leaf(int(self.right[k])))
+
+
+def gains_around(engine: Engine, model: Model) -> Floats:
+    """[S, A] the gains of every action around the base policy of an engine."""
+    x, mixing = engine.occupancies, model.settings.mixing
+    mixed = (1 - mixing) * x + mixing * x.sum() / len(x)
+    return weighted_gains(model, engine.advantages, mixed)
+
+
+def weighted_gains(model: Model, advantages: Floats, weights: Floats) -> Floats:
+    """[S, A] advantages [S, A] times weights of the states [S]; a loss beyond all others for forbidden actions."""
+    gains: Floats = advantages * weights[:, None]
+    if model.task.allowed is not None:
+        # A finite loss still ranks trees that cannot avoid forbidden actions; it is no 0 where all gains are.
+        gains[~model.task.allowed] = -model.settings.forbidden_loss * (np.abs(gains).sum() + 1e-300)
+    return gains
+
+
+class Fitting:
+    """Fits trees to gains [S, A]."""
+
+    def __init__(self, model: Model, questions: Ranks, watch: Watch) -> None:
+        self.model, self.questions, self.watch = model, questions, watch
+
+    def stumps(self, gains: Floats, states: Ints) -> Stumps:
+        """The best stumps for some states."""
+        left, right = self.questions.sums(states, gains[states])
+        scores = left.max(axis=1) + right.max(axis=1)
+        return Stumps(scores, left.argmax(axis=1), right.argmax(axis=1))
+
+    def whole_tree(self, gains: Floats) -> Tree:
+        """A tree for all states, as large as the task allows."""
+        size = self.model.size
+        return self.tree(gains, np.arange(self.model.mdp.n_states), size.depth, size.leaves)
+
+    def tree(self, gains: Floats, states: Ints, depth: int, leaves: int) -> Tree:
+        """A tree of high gain for some states.
+
+        A leaf or a stump has the highest possible gain. A larger tree is grown greedily from its root: every question
+        is chosen by the best stumps below it. When time runs out, the remaining subtrees become leaves.
+        """
+        here = gains[states]
+        total = here.sum(axis=0)
+        if depth == 0 or leaves == 1 or self.watch.remaining == 0 or total.max() >= here.max(axis=1).sum():
+            return Leaf(int(total.argmax()))
+        stumps = self.stumps(gains, states)
+        if depth == 1 or leaves == 2:
+            return stumps.stump(int(stumps.scores.argmax()))
+        k = self._first_question(gains, states, stumps)
+        above = self.questions.right(states, k)
+        left, right = states[~above], states[above]
+        left_leaves, right_leaves = shared_leaves(leaves, depth, self._worth(gains, left), self._worth(gains, right))
+        return Split(
+            k,
+            self.tree(gains, left, depth - 1, left_leaves),
+            self.tree(gains, right, depth - 1, right_leaves),
+        )
+
+    def _first_question(self, gains: Floats, states: Ints, stumps: Stumps) -> int:
+        """The question with the best two stumps below it, among those that are promising as stumps themselves."""
+        promising = np.argsort(-stumps.scores, kind="stable")[: 2 * self.model.settings.candidates_per_node]
+
+        def score(k: int) -> float:
+            above = self.questions.right(states, k)
+            return self._stump_score(gains, states[above]) + self._stump_score(gains, states[~above])
+
+        return max(promising.tolist(), key=score)
+
+    def _worth(self, gains: Floats, states: Ints) -> float:
+        """How much a split adds to the gain of some states."""
+        return self._stump_score(gains, states) - float(gains[states].sum(axis=0).max())
+
+    def _stump_score(self, gains: Floats, states: Ints) -> float:
+        """The gain of the best stump for some states."""
+        return float(self.stumps(gains, states).scores.max()) if len(states) else 0.0
+
+
+def shared_leaves(leaves: int, depth: int, left_worth: float, right_worth: float) -> tuple[int, int]:
+    """Share the leaves of a split between its sides, in proportion to what further splits add to the gain of each.
+
+    Each side gets at least one leaf and at most as many as a tree of its depth can have.
+
+    Args:
+        leaves: number of leaves to share.
+        depth: maximum depth of the split.
+        left_worth: what further splits add to the gain of the left side.
+        right_worth: the same for the right side.
+    """
+    full = 2 ** (depth - 1)
+    if leaves >= 2 * full:
+        return full, full
+    share = left_worth / (left_worth + right_worth) if left_worth + right_worth > 0 else 0.5
+    left = min(max(round(share * leaves), 1, leaves - full), leaves - 1, full)
+    return left, leaves - left

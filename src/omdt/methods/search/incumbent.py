@@ -1,0 +1,63 @@
+"""The incumbent: the best tree so far, its return, and the bound so far; everyone who finds something tells it."""
+
+import numpy as np
+
+from omdt import planning
+from omdt.methods.search.model import Model
+from omdt.methods.search.partial_tree import Tree
+from omdt.solution import tolerated_excess
+from omdt.watch import Watch
+
+GAP_USED = 0.999
+"""The part of the tolerated gap that the search leaves open; the rest is for rounding where the gap is computed."""
+
+
+class Incumbent:
+    """The best tree so far, and what is known about better ones.
+
+    Attributes:
+        tree: the best tree; None until the first one that the rules allow.
+        value: its return; until there is a tree, a number below every return.
+        bound: no tree returns more.
+    """
+
+    def __init__(self, model: Model, gap: float, watch: Watch) -> None:
+        self.model, self.gap, self.watch = model, gap, watch
+        self.tree: Tree | None = None
+        # Where not every tree is allowed, the first one may be hard to find; until then every return is an improvement.
+        self.value = -np.inf if model.task.allowed is None else _least_return(model)
+        self.unrestricted = self.bound = model.optimal_return.upper
+        # Differences in return below this are rounding, not worth following.
+        self.noise = planning.ROUNDING * max(abs(model.optimal_return.value), model.scale)
+
+    @property
+    def target(self) -> float:
+        """A tree that returns no more than this is no better than the best one, as far as gap and rounding tell."""
+        if self.tree is None:
+            return self.value
+        return self.value + GAP_USED * tolerated_excess(self.value, self.gap, self.model.scale)
+
+    @property
+    def optimal_reached(self) -> bool:
+        """Whether the best tree is as good as the best policy of any form."""
+        return self.tree is not None and self.unrestricted <= self.target
+
+    def improve(self, tree: Tree, value: float) -> None:
+        """Take a better tree."""
+        self.tree, self.value = tree, value
+
+    def lower(self, bound: float) -> None:
+        """Take a new bound."""
+        self.bound = bound
+
+    def report(self) -> None:
+        """Tell the watch, if there is a tree."""
+        if self.tree is not None:
+            self.watch.report(self.value, max(self.bound, self.value))
+
+
+def _least_return(model: Model) -> float:
+    """A number that is clearly below the return of every tree."""
+    worst = planning.expected_return(model.mdp, planning.worst_values(model.mdp)).lower
+    size = max(model.scale, abs(worst), abs(model.optimal_return.upper))
+    return worst - (size if size > 1e-280 else 1.0)

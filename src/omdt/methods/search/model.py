@@ -1,0 +1,153 @@
+"""The model: what the search knows of its task, computed once and shared by all of its parts.
+
+Compiled kernels read the MDP through `Arrays`. Everything else is a fact about the MDP that several parts need: the
+optimal values, orders of the states, which states matter, the answers to all questions.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from omdt import planning
+from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.methods.search.orders import order_by_steps, topological_order
+from omdt.methods.search.partial_tree import SizeLimit
+from omdt.methods.search.settings import SearchSettings
+from omdt.norms import Norms
+from omdt.planning import Certified
+from omdt.task import Task
+from omdt.watch import Watch
+
+
+class Arrays(NamedTuple):
+    """The MDP as compiled kernels read it.
+
+    Attributes:
+        indptr: [S·A + 1] where the transitions of row s·A + a begin.
+        indices: successors.
+        probabilities: of the transitions.
+        discounted: the probabilities times the discount.
+        rewards: [S, A].
+        initial: [S].
+        discount: γ.
+    """
+
+    indptr: Ints
+    indices: Ints
+    probabilities: Floats
+    discounted: Floats
+    rewards: Floats
+    initial: Floats
+    discount: float
+
+    @classmethod
+    def of(cls, mdp: MDP) -> "Arrays":
+        """The arrays of an MDP."""
+        P = mdp.transitions
+        return cls(P.indptr, P.indices, P.data, mdp.discount * P.data, mdp.rewards, mdp.initial, mdp.discount)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A task with what the search knows of it.
+
+    Attributes:
+        task: what is asked.
+        settings: how the search goes about it.
+        optimal: [S] the values of the best policy of any form.
+        scale: the scale of the returns, as `planning.scale` has it.
+    """
+
+    task: Task
+    settings: SearchSettings
+    optimal: Certified[Floats]
+    scale: float
+
+    @classmethod
+    def of(cls, task: Task, settings: SearchSettings, watch: Watch) -> "Model":
+        """The model of a task."""
+        mdp = task.problem
+        return cls(task, settings, planning.optimal_values(mdp, watch), planning.scale(mdp, watch))
+
+    @property
+    def mdp(self) -> MDP:
+        """The MDP whose expected discounted return is maximised."""
+        return self.task.problem
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The MDP for compiled kernels."""
+        return Arrays.of(self.mdp)
+
+    @property
+    def norms(self) -> Norms:
+        """What errors of one step amount to in the end."""
+        return self.task.norms
+
+    @cached_property
+    def size(self) -> SizeLimit:
+        """How large a tree may be."""
+        return SizeLimit.of(self.task.size)
+
+    @property
+    def sides(self) -> Bools:
+        """[S, K] the answers to all questions."""
+        return self.task.sides
+
+    @cached_property
+    def optimal_return(self) -> Certified[float]:
+        """The return of the best policy of any form."""
+        return planning.expected_return(self.mdp, self.optimal)
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """[S, A] what a leaf that contains a state may name."""
+        return np.ones(self.mdp.rewards.shape, dtype=np.bool_) if self.task.allowed is None else self.task.allowed
+
+    @cached_property
+    def decisive(self) -> Bools:
+        """[S] whether it matters which action is taken in a state."""
+        rows, A = self.mdp.transitions, self.mdp.n_actions
+        matters = np.any(self.mdp.rewards != self.mdp.rewards[:, :1], axis=1)
+        for a in range(1, A):
+            difference = rows[a::A] - rows[::A]
+            matters |= np.asarray(abs(difference).sum(axis=1) > 0).ravel()
+        return np.asarray(matters, dtype=np.bool_)
+
+    @cached_property
+    def topological(self) -> Ints | None:
+        """[S] states with every successor, other than the state itself, after it; None if there is a cycle."""
+        return topological_order(self.mdp)
+
+    @property
+    def acyclic(self) -> bool:
+        """Whether no state can be visited twice, except by staying in it."""
+        return self.topological is not None
+
+    @cached_property
+    def order(self) -> Ints | None:
+        """[S] states in the order in which bounds sweep over them; None where inverses are faster."""
+        if self.topological is not None:
+            return self.topological[::-1]
+        few = self.mdp.n_states < self.settings.swept_states
+        many = self.mdp.transitions.nnz > self.settings.swept_successors * self.mdp.rewards.size
+        return None if few or many else order_by_steps(self.mdp, self.optimal)
+
+    @property
+    def swept(self) -> bool:
+        """Whether bounds need several sweeps over the states."""
+        return self.order is not None and not self.acyclic
+
+    @property
+    def searchable(self) -> bool:
+        """Whether the MDP has a size that the exact search handles."""
+        return self.mdp.n_states <= self.settings.dense_states or self.acyclic
+
+    def look_ahead(self, values: Floats) -> Floats:
+        """[S, A] r + γ P V"""
+        q: Floats = self.mdp.rewards + self.mdp.discount * (self.mdp.transitions @ values).reshape(
+            self.mdp.rewards.shape
+        )
+        return q

@@ -1,0 +1,226 @@
+"""Settings: every number of the search that may be tuned, with its meaning and the reason for its value.
+
+None of them changes what is proven: other values make the search faster or slower, or end it with another gap.
+Margins that keep bounds safe against rounding are no settings; they stand beside the arithmetic that needs them.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How the search goes about its work; the defaults were chosen by `make bench-search`."""
+
+    # Turns of local and exact search
+
+    first_climbs: int = 3
+    """Climbs of the local search before the exact search begins."""
+
+    nodes_per_climb: int = 64
+    """In its turn the local search climbs once, and once more per this many nodes of the round before."""
+
+    swept_nodes_per_climb: int = 512
+    """The same where nodes are bounded by sweeps: a climb takes as long as many more nodes there."""
+
+    busy_rounds: int = 10
+    """The local search has a turn in every round until this many rounds after the last improvement, then every tenth."""
+
+    # Local search
+
+    candidates_per_node: int = 12
+    """Subtrees per node and kind of change that are evaluated exactly, the most promising first."""
+
+    mixing: float = 0.02
+    """Weight of all states alike in the occupancies that estimate gains: states that the present tree misses count."""
+
+    max_steps: int = 1000
+    """Improvements per climb; only rounding could make a climb go round in circles."""
+
+    impatient_states: int = 20_000
+    """From this many states on, the first improvement is taken instead of the best: evaluations take too long."""
+
+    refitted_trees: int = 5
+    """Trees that are fitted one after another, each to the gains around the one before; later ones hardly differ."""
+
+    max_random_changes: int = 3
+    """Random changes per restart; more of them would lose what makes the incumbent good."""
+
+    forbidden_loss: float = 1e3
+    """Estimated loss of a forbidden action in one state, as a multiple of the sum of all other gains: a fitted tree
+    accepts any other loss first."""
+
+    polishing_share: float = 0.1
+    """Largest part of the time limit that is kept back to evaluate all small changes of the last best tree."""
+
+    # Enumeration
+
+    enumerated_seconds: float = 10.0
+    """Estimated seconds up to which all trees are enumerated instead of searched."""
+
+    enumerated_states: int = 400
+    """With fewer states the exact search is as fast as enumeration, and its bounds improve from the start."""
+
+    seconds_per_tree: float = 5e-4
+    """Estimated seconds per evaluation of a tree, besides those per transition."""
+
+    seconds_per_transition: float = 3e-7
+    """Estimated seconds per transition of the evaluated policy."""
+
+    # Linear algebra, chosen by the shape of the MDP
+
+    dense_states: int = 1200
+    """Most states, unless no state can be visited twice, for which policies are evaluated by a dense inverse and the
+    exact search is used at all."""
+
+    dense_entries: int = 50_000_000
+    """Most entries of the dense array over states, actions and states that a dense inverse needs beside it."""
+
+    swept_states: int = 600
+    """From this many states on, bounds are computed by sweeps where states have few successors."""
+
+    swept_successors: int = 10
+    """Largest average number of successors per state and action for which sweeps are faster than inverses."""
+
+    visit_sweeps: int = 30
+    """Sweeps that estimate how often states are visited, where visits only order the work."""
+
+    # Losses
+
+    loss_accuracy: float = 0.01
+    """The search for the Lagrange multiplier ends when it can add no more than this part of budget and loss."""
+
+    max_multipliers: int = 12
+    """Lagrange multipliers tried per set of leaves."""
+
+    loss_iterations: int = 60
+    """Iterations of policy iteration per cheapest policy; every one gives a valid bound."""
+
+    loss_tolerance: float = 1e-4
+    """Sweeps end when no loss changes by more than this part of the budget."""
+
+    loss_sweeps: int = 9
+    """Sweeps between two improvements of a policy."""
+
+    # Tables
+
+    negligible_loss: float = 1e-3
+    """A loss below this part of the budget counts as none: exploring its reasons would take longer than it helps."""
+
+    max_growing_subtrees: int = 200
+    """Growing subtrees examined per table entry; the entry is a valid bound also when these were not enough."""
+
+    min_entries: int = 100
+    """Entries that a table may have however little memory there is."""
+
+    bytes_per_entry: int = 1000
+    """Rough size of a table entry with its region and its leaves."""
+
+    # Options
+
+    max_boxes: int = 50_000
+    """Boxes per partial tree; with more, the option bound takes longer than branching."""
+
+    max_box_operations: float = 1e10
+    """Floating-point operations for the inverses of the boxes of one partial tree: a few seconds."""
+
+    max_box_transitions: float = 3e7
+    """Transitions within all boxes of one partial tree; with more, sweeps need too much memory."""
+
+    option_iterations: int = 30
+    """Iterations of policy iteration over options."""
+
+    option_sweeps: int = 1000
+    """Sweeps per option bound; every one gives a valid bound."""
+
+    settled_sweep: float = 1e-3
+    """Sweeps end when one takes the bound less than this part of its way to the target."""
+
+    chunk_entries: int = 4_000_000
+    """Entries of the inverses that are computed between two looks at the clock: less than a second."""
+
+    # Which bound is asked
+
+    blind_ancestors: int = 3
+    """Options are skipped below this many ancestors in a row of which losses could tell something and options nothing."""
+
+    telling_loss: float = 0.05
+    """Losses tell something when they exceed this part of the budget."""
+
+    helping_step: float = 0.01
+    """A bound helps when it takes the bound this part of its way to the target."""
+
+    nodes_per_basis: int = 500
+    """Nodes explored with the leaves of one partial tree as basis."""
+
+    cheap_states: int = 150
+    """Up to this many states a basis of its own pays for a single further question, beyond only for more of them."""
+
+    # Pins
+
+    max_pins: int = 20
+    """Pinned states per partial tree."""
+
+    max_pinned_bases: int = 8
+    """Sets of pins whose tables are kept."""
+
+    surviving_actions: float = 0.5
+    """A state is pinned when at most this part of its actions is within the budget."""
+
+    # Rounds
+
+    cases_per_round: int = 8
+    """Cases explored per round, whatever the number of processes, so that results do not depend on it."""
+
+    nodes_per_case: int = 128
+    """Nodes per case and round; the first rounds explore fewer, so that a first bound comes soon."""
+
+    fresh_budget: float = 0.9
+    """Tables are made anew when the budget has shrunk to this part of the one they were made for."""
+
+    solo_seconds: float = 1.0
+    """Other processes are started when the search has taken this long: starting them takes about as long."""
+
+    max_lost_workers: int = 5
+    """After this many losses of a process, this one explores alone."""
+
+    # Raised targets
+
+    raised_levels: tuple[float, ...] = (
+        *(0.999, 0.98, 0.95, 0.9, 0.8, 0.6, 0.5),
+        *(0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1),
+    )
+    """Raised targets, as parts of the way from the incumbent to the unrestricted optimum, easiest first."""
+
+    patience: float = 10.0
+    """Seconds of the proof before the first target is raised."""
+
+    slice_seconds: float = 10.0
+    """Seconds after which a round is cut off so that the other kind of target has its turn."""
+
+    proof_share: float = 3.0
+    """Seconds of the proof per second of raised targets, where the proof's own bound is the lower one; else one."""
+
+    nodes_per_raised_case: int = 16
+    """Nodes per case and round with a raised target."""
+
+    # Symmetries
+
+    max_renamings: int = 48
+    """Renamings that are kept."""
+
+    max_colourings: int = 200
+    """Colourings of the states examined per pair of questions."""
+
+    max_symmetry_work: int = 30_000_000
+    """Transitions examined to find renamings: less than a second."""
+
+    symmetry_call: int = 1000
+    """Transitions that one short computation on arrays counts as."""
+
+    # Certificates
+
+    claim_surplus: float = 1.5
+    """Factor by which a claim is made stronger than needed when it was needed stronger than before."""
+
+
+DEFAULTS = SearchSettings()
