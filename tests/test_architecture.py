@@ -12,6 +12,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 BASIC = {"counting", "errors", "files", "names"}
 FIRST_THREE = {"mdp", "splits", "tree", "exceptions"}
+ASKED = {"limits", "objective", "rules", "task"}
 CERTIFYING = {"check", "certificate", "questions"}
 MAY_IMPORT: dict[str, set[str]] = {
     "counting": set(),
@@ -20,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "terminal": set(),
     "watch": set(),
     "workers": {"errors"},
-    "printing": {"comparing", "counting", "solution", "tree"},
+    "printing": {"comparing", "counting", "solution", "task", "tree"},
     "__version__": set(),
     "check": set(),
     "files": {"errors"},
@@ -31,22 +32,29 @@ MAY_IMPORT: dict[str, set[str]] = {
     "exceptions": BASIC | {"mdp"},
     "tree": BASIC | {"mdp", "splits", "exceptions"},
     "systems": {"mdp", "watch"},
-    "planning": BASIC | FIRST_THREE | {"systems", "watch"},
+    "norms": {"mdp"},
+    "planning": BASIC | FIRST_THREE | {"norms", "systems", "watch"},
     "unavailable": BASIC | FIRST_THREE | {"planning"},
-    "solution": BASIC | FIRST_THREE | {"planning", "check", "questions", "source", "unavailable", "watch"},
+    "limits": {"errors"},
+    "objective": {"mdp"},
+    "rules": {"errors", "mdp"},
+    "task": BASIC | FIRST_THREE | {"check", "limits", "norms", "objective", "questions", "rules"},
+    "solution": BASIC | FIRST_THREE | ASKED | {"planning", "check", "questions", "source", "unavailable", "watch"},
     "simulation": BASIC | FIRST_THREE | {"planning", "watch"},
     "certificate": {"check", "mdp"},
     "questions": BASIC | FIRST_THREE | {"check"},
     "methods": BASIC
     | FIRST_THREE
-    | {"planning", "solution", "simulation", "methods", "unavailable", "watch"}
+    | ASKED
+    | {"norms", "planning", "solution", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
     "solving": BASIC
     | FIRST_THREE
+    | ASKED
     | {"planning", "solution", "methods", "questions", "fingerprint", "unavailable", "watch"},
-    "imitating": BASIC | FIRST_THREE | {"solution", "methods", "watch"},
+    "imitating": BASIC | FIRST_THREE | ASKED | {"methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
-    "comparing": BASIC | FIRST_THREE | {"planning", "solution", "solving", "watch", "workers"},
+    "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "solution", "solving", "watch", "workers"},
     "environments": BASIC | FIRST_THREE | {"environments", "source"},
     "formats": BASIC | FIRST_THREE | {"formats", "source"},
     "export": BASIC | FIRST_THREE | {"export"},

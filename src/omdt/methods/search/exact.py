@@ -34,7 +34,7 @@ from omdt.methods.search.options import DenseOptions, OptionBound, SweptOptions
 from omdt.methods.search.symmetry import Symmetries
 from omdt.methods.search.tables import Tables
 from omdt.planning import Certified
-from omdt.unavailable import names_only
+from omdt.rules import names_only
 from omdt.watch import OutOfTimeError, Watch
 
 BLIND = 3

@@ -25,13 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from omdt.limits import Limits
 from omdt.mdp import MDP, Bools, Floats
 from omdt.methods.search.boxes import decisive
 from omdt.methods.search.exact import MAX_PINS, Case, Explorer, Findings, Incumbent, Partial, budget_of
 from omdt.methods.search.local import LocalSearch, Size
 from omdt.methods.search.symmetry import Symmetries, find, nothing
 from omdt.planning import Certified
-from omdt.solution import Limits
 from omdt.watch import Watch, one_thread
 
 CASES_A_ROUND = 8

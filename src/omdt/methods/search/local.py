@@ -22,14 +22,17 @@ from typing import Any
 import numpy as np
 
 from omdt import planning
+from omdt import task as asked
+from omdt.limits import Limits
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.methods.copy import least_entropy, settled
 from omdt.methods.search.evaluation import Engine, engine
 from omdt.methods.search.ranks import Ranks
-from omdt.solution import Limits, tolerated_excess
+from omdt.rules import names_only
+from omdt.solution import tolerated_excess
 from omdt.splits import Splits
+from omdt.task import Task
 from omdt.tree import Nodes, TreePolicy
-from omdt.unavailable import allowed_actions, names_only
 from omdt.watch import Watch
 
 Nested = Any
@@ -55,9 +58,9 @@ class Size:
     leaves: int
 
     @classmethod
-    def of(cls, limits: Limits) -> "Size":
+    def of(cls, size: asked.Size) -> "Size":
         """The size that limits allow, of which at least one must be given."""
-        depth, leaves = limits.max_depth, limits.max_leaf_nodes
+        depth, leaves = size.max_depth, size.max_leaf_nodes
         most = 2 ** (depth or 0) if leaves is None else leaves
         return cls(most - 1 if depth is None else min(depth, most - 1), most)
 
@@ -73,13 +76,13 @@ class Place:
     leaves: int
 
 
-def local_search(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> TreePolicy:
+def local_search(task: Task, limits: Limits, watch: Watch) -> TreePolicy:
     """The best tree found until the watch runs out."""
-    search = LocalSearch(mdp, splits, limits, watch)
+    search = LocalSearch(task, limits, watch)
     search.start()
     while watch.remaining > 0 and not (search.single or search.optimal_reached):
         search.climb(1)
-    return to_policy(0 if search.best is None else search.best, splits, mdp)
+    return to_policy(0 if search.best is None else search.best, task.splits, task.problem)
 
 
 def to_policy(tree: Nested, splits: Splits, mdp: MDP) -> TreePolicy:
@@ -123,7 +126,8 @@ class LocalSearch:
         allowed: [S, A] the actions that a leaf with each state may name; None if it may name all of them.
     """
 
-    def __init__(self, mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> None:
+    def __init__(self, task: Task, limits: Limits, watch: Watch) -> None:
+        mdp, splits = task.problem, task.splits
         self.mdp, self.splits, self.limits, self.watch = mdp, splits, limits, watch
         self.questions = Ranks(splits)
         self.optimal = planning.optimal_values(mdp, watch)
@@ -131,11 +135,11 @@ class LocalSearch:
         self.unrestricted = self.bound = optimal_return.upper
         self.scale = planning.scale(mdp, watch)
         self.random = np.random.default_rng(limits.seed)
-        self.size = Size.of(limits)
+        self.size = Size.of(task.size)
         self.engine: Engine = engine(mdp, watch)
         # Differences in return below this are rounding, not worth following.
         self.noise = planning.ROUNDING * max(abs(optimal_return.value), self.scale)
-        self.allowed = allowed_actions(mdp, limits.unavailable)
+        self.allowed = task.allowed
         self.best: Nested | None = None
         # Where not every tree is allowed, the first one may be hard to find; until then every return is an improvement.
         self.value = -np.inf if self.allowed is None else self._least_return()

@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from omdt import planning
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.methods.search.evaluation import VISIT_SWEEPS, forward, sweep
+from omdt.norms import norms
 from omdt.watch import Watch
 
 ACCURACY = 0.01
@@ -82,7 +82,7 @@ class Losses:
         delta -= (longest + 8) * EPSILON * size
         delta[~allowed] = np.inf
         self.shrink = 1 - (longest + 8) * EPSILON
-        self.contraction = 1 - mdp.discount * (1 + planning.row_excess(P))
+        self.contraction = norms(mdp).contraction
         lack = max(0.0, -float(delta.min())) / self.contraction
         largest = float(np.abs(U).max()) + lack
         self.optimum = float(mdp.initial @ U) + lack + 4 * mdp.n_states * EPSILON * largest

@@ -6,7 +6,6 @@ exact search, every climb counts as a node. Where there are few trees, all of th
 a tree returns as much as the best policy of any form, nothing is left to do.
 """
 
-from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 from omdt.check import Questions
 from omdt.errors import FalseClaimError, InputError, warn_input
 from omdt.files import check_writable
-from omdt.mdp import MDP
+from omdt.limits import Limits
+from omdt.methods.options import SearchOptions
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.evidence import MARGIN, Goal, StoppedError, prove
 from omdt.methods.search.exact import can_search
@@ -22,9 +22,8 @@ from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.local import LocalSearch, to_policy
 from omdt.methods.search.losses import cheapest_dense
 from omdt.methods.shrinking import shrunk
-from omdt.questions import questions_of
-from omdt.solution import Claim, Limits, Stop, tolerated_excess
-from omdt.splits import Splits
+from omdt.solution import Claim, Stop, tolerated_excess
+from omdt.task import Task
 from omdt.tree import TreePolicy
 from omdt.watch import Watch, one_thread
 
@@ -45,32 +44,14 @@ BUSY_ROUNDS = 10
 """For so many rounds after the last improvement the local search has a turn in every round, then in ever fewer."""
 
 
-def search(
-    mdp: MDP,
-    splits: Splits,
-    limits: Limits,
-    watch: Watch,
-    *,
-    executor: Executor | None = None,
-    certificate: str | Path | None = None,
-) -> Claim:
-    """The best tree within the size limit, with a proof when there is time for it.
-
-    Args:
-        mdp: the problem.
-        splits: the questions a tree may ask.
-        limits: a limit on the size is required.
-        watch: the clock and the record of progress.
-        executor: explores parts of the search elsewhere; by default as many processes as the limits have threads.
-        certificate: a file for the evidence that the bound holds, written by this process when the search has ended.
-    """
-    if not limits.limits_size:
-        raise InputError("the method search needs a size limit; give a depth, a number of leaves, or both")
-    questions = None if certificate is None else _check_certifiable(mdp, splits, Path(certificate))
+def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> Claim:
+    """The best tree within the size limit, with a proof when there is time for it."""
+    mdp, splits, certificate = task.problem, task.splits, options.certificate
+    questions = None if certificate is None else _check_certifiable(task, certificate)
     frontier: Frontier | None = None
     # Many threads of the linear algebra wait for one another on systems as small as these, and round differently.
     with watch.catching_interrupts(), one_thread():
-        local = LocalSearch(mdp, splits, limits, watch)
+        local = LocalSearch(task, limits, watch)
         local.start()
         local.climb(FIRST_CLIMBS)
         bound, complete = local.unrestricted, local.optimal_reached
@@ -79,7 +60,7 @@ def search(
             bound, complete = (bound, False) if enumerated is None else (enumerated, True)
         if certificate is not None or (not complete and can_search(mdp)):
             # A certificate has no words for pinned states.
-            frontier = Frontier(mdp, limits, watch, local, executor, may_pin=certificate is None)
+            frontier = Frontier(mdp, limits, watch, local, options.executor, may_pin=certificate is None)
             _take_turns(frontier, local, watch)
             bound, complete = frontier.bound, frontier.done
         elif not complete:
@@ -88,21 +69,22 @@ def search(
         if not complete:
             local.finish()
         if local.best is None:
-            raise _no_tree(limits, complete)
+            raise _no_tree(task, complete)
         tree = shrunk(to_policy(local.best, splits, mdp), mdp, splits, watch.closing(), local.allowed)
         if frontier is not None and certificate is not None:
-            bound = _certified(frontier, tree, local, Path(certificate), bound, questions)
+            bound = _certified(frontier, tree, local, certificate, bound, questions)
     return Claim(tree, max(bound, local.value), stop)
 
 
-def _no_tree(limits: Limits, complete: bool) -> InputError:
+def _no_tree(task: Task, complete: bool) -> InputError:
     """Why there is nothing to return."""
-    trees = f"tree of {limits.words} names only available actions"
+    trees = f"tree of {task.size.words} {' and '.join(rule.words for rule in task.rules)}"
+    relaxed = "relax a rule" if task.further_rules else "use --unavailable fallback"
     if not complete:
-        return InputError(f"no {trees}, as far as was searched; allow more time or a larger tree, or use the fallback")
+        return InputError(f"no {trees}, as far as was searched; allow more time or a larger tree, or {relaxed}")
     return InputError(
-        f"no {trees}: states that such a tree cannot tell apart have no action in common; allow a larger tree, or use "
-        "--unavailable fallback"
+        f"no {trees}: states that such a tree cannot tell apart have no allowed action in common; "
+        f"allow a larger tree, or {relaxed}"
     )
 
 
@@ -114,15 +96,16 @@ def _climb_on(local: LocalSearch, watch: Watch) -> bool:
     return local.optimal_reached
 
 
-def _check_certifiable(mdp: MDP, splits: Splits, path: Path) -> Questions | None:
+def _check_certifiable(task: Task, path: Path) -> Questions | None:
     """Raise before long work starts if there can be no certificate; the questions that it will state."""
+    mdp, splits = task.problem, task.splits
     check_writable(path)
     if not can_search(mdp):
         raise InputError(
             f"the search proves nothing about {mdp.n_states:,} states that can be visited again, so there is no "
             "certificate to write; leave it out"
         )
-    questions = questions_of(mdp, splits)
+    questions = task.questions
     known = (Questions() if questions is None else questions).sides(splits.observations, splits.feature_names)
     if known.shape[1] != len(splits):
         raise InputError(

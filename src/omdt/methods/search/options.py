@@ -29,10 +29,10 @@ from typing import Protocol
 import numpy as np
 from numba import njit
 
-from omdt import planning
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.methods.search.boxes import Regions
 from omdt.methods.search.evaluation import VISIT_SWEEPS, forward, look_ahead
+from omdt.norms import norms
 from omdt.watch import Watch
 
 MAX_ITERATIONS = 30
@@ -83,7 +83,7 @@ class SweptOptions:
         P = mdp.transitions
         self.model = (P.indptr, P.indices, P.data, mdp.rewards, mdp.discount)
         longest = int(np.diff(P.indptr).max())
-        contraction = 1 - mdp.discount * (1 + planning.row_excess(P))
+        contraction = norms(mdp).contraction
         self.unit = (longest + 8) * EPSILON / contraction**2
         self.entries_of = np.diff(P.indptr[:: mdp.n_actions])
         self.leave = 1 - mdp.discount * _staying(mdp)
@@ -127,7 +127,7 @@ class DenseOptions:
         self.mdp = mdp
         self.inverses = Inverses(mdp, regions, max_bytes)
         # A row that was normalised in floating point may exceed 1 a little.
-        self.contraction = 1 - mdp.discount * (1 + planning.row_excess(mdp.transitions))
+        self.contraction = norms(mdp).contraction
 
     def price(self, active: Ints) -> float:
         """As in `OptionBound`."""

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.norms import norms
 
 MAX_RENAMINGS = 48
 MAX_TRIES = 200
@@ -263,7 +263,7 @@ class _Finder:
             rows = max(rows, float(difference.sum(axis=1).max()))
         rewards = float(np.abs(mdp.rewards[renamed][:, actions] - mdp.rewards).max())
         start = float(np.abs(mdp.initial[renamed] - mdp.initial).sum())
-        contraction = 1 - mdp.discount * (1 + planning.row_excess(mdp.transitions))
+        contraction = norms(mdp).contraction
         largest = self.reward_scale / contraction
         if max(rows, start, rewards / self.reward_scale) > 10.0**-DIGITS:
             return None
