@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from omdt.mdp import Floats, Ints
-from omdt.tree import LEAF, TreePolicy, printable
+from omdt.tree import LEAF, TreePolicy, levels, printable
 
 GAP = 18.0
 """Least distance between neighbouring boxes."""
@@ -68,9 +68,7 @@ def laid_out(tree: TreePolicy, measure: Callable[[str], float]) -> Layout:
 
 def placed(tree: TreePolicy, texts: list[str], box_width: Floats, box_height: float) -> Layout:
     """Place the nodes of a tree whose boxes have the given sizes."""
-    level = np.zeros(tree.n_nodes, dtype=np.int64)
-    for i in np.flatnonzero(tree.feature != LEAF):
-        level[[tree.left[i], tree.right[i]]] = level[i] + 1
+    level = levels(tree)
     x = _centres(tree, box_width)
     x += PADDING - (x - box_width / 2).min()
     return Layout(

@@ -111,7 +111,7 @@ def _thresholds_only(tree: TreePolicy) -> TreePolicy:
     stack: list[tuple[int, dict[int, Interval], Attach | None]] = [(0, {}, None)]
     while stack:
         node, ranges, attach = stack.pop()
-        if len(grown.rows) > MOST_NODES:
+        if len(grown) > MOST_NODES:
             raise InputError(
                 f"scikit-learn knows thresholds only, and without its equalities this tree of {tree.n_nodes} nodes "
                 f"would have more than {MOST_NODES}"
