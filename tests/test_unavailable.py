@@ -387,7 +387,7 @@ def test_an_export_without_room_for_exceptions_says_so(run, tmp_path, to):
     run("solve", TRUCK, "--depth", 0, "--discount", 0.9, "--output", output)
     status, _, err = run("export", output, "--to", to)
     assert status == 0
-    assert (f"{to} has what the leaves say" in err) == (to in ("dot", "dtcontrol", "sklearn"))
+    assert (f"{to} has only the actions of the leaves" in err) == (to in ("dot", "dtcontrol", "sklearn"))
 
 
 @pytest.mark.parametrize(
