@@ -20,12 +20,13 @@ from pathlib import Path
 from omdt import planning
 from omdt.environments import make
 from omdt.errors import InputError
+from omdt.limits import Limits
 from omdt.mdp import MDP
-from omdt.methods.milp import BACKENDS, solve_milp
 from omdt.methods.milp.backend import Answer
-from omdt.methods.milp.formulation import FORMS, Model
-from omdt.solution import Limits
-from omdt.splits import Splits
+from omdt.methods.milp.formulation import Model
+from omdt.methods.milp.method import solve_milp
+from omdt.methods.options import BACKENDS, FORMS, MilpOptions
+from omdt.task import Size, Task
 from omdt.watch import Watch
 
 QUICK = ("frozenlake_4x4:1", "frozenlake_4x4:2", "frozenlake_4x4:3", "frozenlake_8x8:1")
@@ -89,15 +90,15 @@ class Spy:
 
 def measure(cell: str, mdp: MDP, backend: str, form: str, time_limit: float) -> str:
     name, depth = cell.rsplit(":", 1)
-    splits, limits = Splits.of(mdp), Limits(max_depth=int(depth), time_limit=time_limit)
+    task, options = Task.over_thresholds(mdp, Size(int(depth))), MilpOptions(backend, form)
     started = time.process_time()
     with Spy(backend) as spy:
         try:
-            claim = solve_milp(mdp, splits, limits, Watch(time_limit), backend=backend, form=form)
+            claim = solve_milp(task, Limits(time_limit), Watch(time_limit), options)
         except InputError:
             return f"{cell:24} {backend:7} {form:7} –  beyond the licence"
     seconds = time.process_time() - started
-    value = planning.evaluate(mdp, claim.tree, splits.observations)
+    value = planning.evaluate(mdp, claim.tree)
     random = REFERENCE[name]["random_return_published"]
     normalised = (value - random) / (REFERENCE[name]["optimal_return"] - random)
     gap = max(0.0, claim.bound - value) / max(abs(value), 1e-12)
@@ -124,7 +125,7 @@ def main() -> None:
     backends = [backend for backend in arguments.backend or BACKENDS if find_spec(MODULES[backend])]
     # What is compiled on first use must not count for the first cell.
     warm = make("frozenlake_4x4")
-    solve_milp(warm, Splits.of(warm), Limits(max_depth=1), Watch(), backend=backends[0])
+    solve_milp(Task.over_thresholds(warm, Size(1)), Limits(), Watch(), MilpOptions(backends[0]))
     print(
         f"{'cell':24} {'backend':7} {'form':7} {'rows':>6} {'cols':>6} {'nodes':>7} {'root bound':>10} {'return':>11} "
         f"{'bound':>11} {'gap':>8} {'norm.':>6} {'paper':>6} {'stop':>9} {'solver':>7} {'CPU s':>7}"

@@ -17,13 +17,14 @@ from rich.table import Table
 
 import omdt
 from omdt import planning
+from omdt.limits import Limits
 from omdt.mdp import MDP
 from omdt.methods.milp import highs, scip
 from omdt.methods.milp.backend import Answer, Record
 from omdt.methods.milp.forms import Parts, strong_parts, weigh
 from omdt.methods.milp.formulation import Model, assemble, decode, encode
 from omdt.methods.search.local import local_search
-from omdt.solution import Limits
+from omdt.task import Size, Task
 from omdt.tree import TreePolicy
 from omdt.watch import Watch
 
@@ -92,7 +93,7 @@ def main() -> None:
     console = Console(width=140)
     for name, depth in CELLS:
         mdp = omdt.make(name)
-        good = local_search(mdp, omdt.Splits.of(mdp), Limits(max_depth=depth), Watch(4))
+        good = local_search(Task.over_thresholds(mdp, Size(depth)), Limits(), Watch(4))
         leaf = TreePolicy.leaf(0, mdp.feature_names, mdp.action_names)
         table = Table("change", title=f"{name}, depth {depth}")
         for solver in ("HiGHS", "SCIP"):
@@ -103,7 +104,7 @@ def main() -> None:
             row = []
             for solver in (highs, scip):
                 model = program(mdp, depth, solver, tree, change)
-                taken, answer = run(model, solver, tree, Limits(max_depth=depth, time_limit=seconds))
+                taken, answer = run(model, solver, tree, Limits(time_limit=seconds))
                 over = model.claimed_return(answer.vector) - omdt.evaluate(mdp, decode(model, answer.vector))
                 row += [
                     f"{taken:.1f}" if answer.stop == "complete" else f"> {taken:.0f}",

@@ -1,6 +1,7 @@
 """Imports point one way: from what uses to what is used, never back."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 BASIC = {"counting", "errors", "files", "names"}
 FIRST_THREE = {"mdp", "splits", "tree", "exceptions"}
+ASKED = {"limits", "objective", "rules", "task"}
 CERTIFYING = {"check", "certificate", "questions"}
 MAY_IMPORT: dict[str, set[str]] = {
     "counting": set(),
@@ -20,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "terminal": set(),
     "watch": set(),
     "workers": {"errors"},
-    "printing": {"comparing", "counting", "solution", "tree"},
+    "printing": {"comparing", "counting", "solution", "task", "tree"},
     "__version__": set(),
     "check": set(),
     "files": {"errors"},
@@ -29,24 +31,31 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fingerprint": {"mdp"},
     "splits": BASIC | {"mdp"},
     "exceptions": BASIC | {"mdp"},
-    "tree": BASIC | {"mdp", "splits", "exceptions"},
+    "tree": BASIC | {"mdp", "splits", "exceptions", "tree"},
     "systems": {"mdp", "watch"},
-    "planning": BASIC | FIRST_THREE | {"systems", "watch"},
+    "norms": {"mdp"},
+    "planning": BASIC | FIRST_THREE | {"norms", "systems", "watch"},
     "unavailable": BASIC | FIRST_THREE | {"planning"},
-    "solution": BASIC | FIRST_THREE | {"planning", "check", "questions", "source", "unavailable", "watch"},
+    "limits": {"errors"},
+    "objective": {"mdp"},
+    "rules": {"errors", "mdp"},
+    "task": BASIC | FIRST_THREE | {"check", "limits", "norms", "objective", "questions", "rules"},
+    "solution": BASIC | FIRST_THREE | ASKED | {"planning", "check", "questions", "source", "unavailable", "watch"},
     "simulation": BASIC | FIRST_THREE | {"planning", "watch"},
     "certificate": {"check", "mdp"},
     "questions": BASIC | FIRST_THREE | {"check"},
     "methods": BASIC
     | FIRST_THREE
-    | {"planning", "solution", "simulation", "methods", "unavailable", "watch"}
+    | ASKED
+    | {"norms", "planning", "solution", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
     "solving": BASIC
     | FIRST_THREE
+    | ASKED
     | {"planning", "solution", "methods", "questions", "fingerprint", "unavailable", "watch"},
-    "imitating": BASIC | FIRST_THREE | {"solution", "methods", "watch"},
+    "imitating": BASIC | FIRST_THREE | ASKED | {"methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
-    "comparing": BASIC | FIRST_THREE | {"planning", "solution", "solving", "watch", "workers"},
+    "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "solution", "solving", "watch", "workers"},
     "environments": BASIC | FIRST_THREE | {"environments", "source"},
     "formats": BASIC | FIRST_THREE | {"formats", "source"},
     "export": BASIC | FIRST_THREE | {"export"},
@@ -56,7 +65,7 @@ MAY_IMPORT["report"] = BEFORE_THE_COMMAND_LINE - {"reproduce"}
 MAY_IMPORT["reproduce"] = BEFORE_THE_COMMAND_LINE
 FREE = {"cli", "__init__"}
 # A notebook asks the object itself for its picture; what draws it is imported inside that method alone, when asked.
-NOTEBOOK = {Path("tree.py"): {"export"}, Path("solution.py"): {"report"}}
+NOTEBOOK = {Path("tree/policy.py"): {"export"}, Path("solution.py"): {"report"}}
 
 
 def room(module: Path) -> str:
@@ -130,3 +139,29 @@ def test_every_module_is_read():
 )
 def test_every_form_of_import_is_seen(source, rooms):
     assert imported_rooms(source, ["omdt", "formats"]) == rooms
+
+
+def module_name(path: Path) -> str:
+    return ".".join(["omdt", *path.with_suffix("").parts]).removesuffix(".__init__")
+
+
+def imported_files(source: str, names: set[str]) -> set[str]:
+    """The modules of omdt that any absolute import of a source names; a module is named before what is in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules = {f"{node.module}.{alias.name}" for alias in node.names} & names
+            found |= modules or {node.module}
+    return found & names
+
+
+def test_no_file_imports_itself_through_others():
+    names = {module_name(path): path for path in MODULES}
+    imports = {}
+    for name, path in names.items():
+        source, _ = without_pictures((ROOT / path).read_text(encoding="utf-8"))
+        imports[name] = imported_files(source, set(names)) - {name}
+    order = list(TopologicalSorter(imports).static_order())
+    assert order.index("omdt.tree.nodes") < order.index("omdt.tree.policy") < order.index("omdt.cli")

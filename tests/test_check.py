@@ -24,10 +24,12 @@ from brute_force import best_return, returns, threshold_questions, tree_policies
 from omdt import check, cli, planning
 from omdt.certificate import Writer, model_of
 from omdt.errors import InputError, InputWarning
+from omdt.limits import Limits
 from omdt.mdp import MDP
 from omdt.methods.search import evidence, frontier
 from omdt.methods.search.local import LocalSearch
-from omdt.solution import Limits, Solution, Stop
+from omdt.solution import Solution, Stop
+from omdt.task import Task
 from omdt.watch import Watch
 from tasks import MEMORY, random_mdp, rare_paths, symmetric_mdp
 
@@ -371,9 +373,9 @@ def test_a_search_that_lies_is_caught(tmp_path: Path, monkeypatch: pytest.Monkey
         proven = Proven.random(seed, tmp_path / "c", monkeypatch)
         best = proven.best
         false = best - 0.1 * max(abs(best), 1e-9)
-        local = LocalSearch(proven.mdp, omdt.Splits.of(proven.mdp), limits_of(proven.solution), Watch())
+        local = LocalSearch(Task.over_thresholds(proven.mdp, proven.solution.size), Limits(), Watch())
         local.start()
-        explorer = frontier.Frontier(proven.mdp, limits_of(proven.solution), Watch(), local).explorer
+        explorer = frontier.Frontier(proven.mdp, Limits(), Watch(), local).explorer
         policy = proven.solution.tree.actions(proven.mdp.features)
         lying = property(lambda self, bound=false: bound, lambda self, value: None)
         with monkeypatch.context() as patch:
@@ -388,10 +390,6 @@ def test_a_search_that_lies_is_caught(tmp_path: Path, monkeypatch: pytest.Monkey
             proven.check(bound=bound)
         lies += 1
     assert lies == 60
-
-
-def limits_of(solution: Solution) -> Limits:
-    return Limits(max_depth=solution.max_depth, max_leaf_nodes=solution.max_leaf_nodes)
 
 
 def test_a_proof_without_one_of_its_cases_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

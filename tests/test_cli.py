@@ -13,10 +13,12 @@ import pytest
 from rich.console import Console
 
 import omdt
+from fakes import fake
 from omdt import planning, solving
 from omdt.environments import PAPER
 from omdt.export import EXPORTS, export_tree
 from omdt.formats import READERS
+from omdt.methods.registry import METHODS
 from omdt.solution import Claim, Stop
 from strategies import BAD_MODELS, environment, good_arrays, mdp_from
 
@@ -215,7 +217,7 @@ def test_a_solution_without_proof_ends_with_status_0(run, monkeypatch, model):
     mdp = mdp_from(good_arrays())
     tree = omdt.TreePolicy.leaf(0, mdp.feature_names, mdp.action_names)
     bound = planning.expected_return(mdp, planning.optimal_values(mdp)).upper
-    monkeypatch.setitem(solving.METHODS, "fake", lambda *_: Claim(tree, bound, Stop.TIME))
+    monkeypatch.setitem(METHODS, "fake", fake(lambda _: Claim(tree, bound, Stop.TIME)))
     status, out, _ = run("solve", model, "--method", "fake", "--depth", 3, "--leaves", 5)
     assert status == 0
     assert "not proven" in out
@@ -380,9 +382,10 @@ def test_a_write_that_fails_leaves_the_old_file_and_status_1_and_shows_the_tree(
 
 def test_a_false_claim_ends_with_status_1(tmp_path):
     code = (
-        "import sys; from omdt import cli, solving, TreePolicy; from omdt.solution import Claim, Stop\n"
-        "lie = lambda mdp, *_: Claim(TreePolicy.leaf(0, mdp.feature_names, mdp.action_names), -1e9, Stop.COMPLETE)\n"
-        "solving.METHODS['fake'] = lie\n"
+        f"import sys; sys.path.append({str(Path(__file__).parent)!r})\n"
+        "from fakes import register; from omdt import cli, TreePolicy; from omdt.solution import Claim, Stop\n"
+        "leaf = lambda mdp: TreePolicy.leaf(0, mdp.feature_names, mdp.action_names)\n"
+        "register(lambda task: Claim(leaf(task.mdp), -1e9, Stop.COMPLETE))\n"
         "sys.argv = ['omdt', 'solve', 'xor', '--method', 'fake', '--json', '--output', 'policy.json']\n"
         "cli.main()\n"
     )
@@ -479,7 +482,7 @@ def test_milp_and_search_agree_from_the_command_line(run):
 def test_a_backend_belongs_to_milp(run):
     status, out, err = run("solve", "xor", "--depth", 1, "--backend", "scip")
     assert (status, out) == (2, "")
-    assert err == "omdt: the method search has no setting --backend\n"
+    assert err == "omdt: the method search has no option --backend, which is one of milp; it has --certificate\n"
 
 
 QUICK_COMPARISON = ("--depth", "1", "--seeds", "2", "--processes", "1", "--time-limit", "5")
@@ -524,10 +527,10 @@ def test_ties_belong_to_copy(run):
     assert "7 decision nodes" in out
     status, _, err = run("solve", "frozenlake_4x4", "--depth", "1", "--ties", "any")
     assert status == 2
-    assert err == "omdt: the method search has no setting --ties\n"
+    assert err == "omdt: the method search has no option --ties, which is one of copy; it has --certificate\n"
     status, _, err = run("solve", "frozenlake_4x4", "--method", "copy", "--ties", "some")
     assert status == 2
-    assert err.startswith("omdt: --ties is 'some'; it must be one of ")
+    assert err.startswith("omdt: --ties is 'some'; it must be lowest or any")
 
 
 MODELS = Path(__file__).parent / "data" / "models"

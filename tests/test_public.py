@@ -23,7 +23,7 @@ def test_an_unknown_name_is_an_attribute_error():
         omdt.no_such_name  # noqa: B018
 
 
-@pytest.mark.parametrize("module", ["omdt", "omdt.cli", "omdt.errors", "omdt.files"])
+@pytest.mark.parametrize("module", ["omdt", "omdt.cli", "omdt.errors", "omdt.export", "omdt.files"])
 def test_importing_does_not_import_numpy(module):
     code = f"import sys, {module}; print(sorted({{'numpy', 'scipy', 'numba', 'rich.table'}} & sys.modules.keys()))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

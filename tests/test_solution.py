@@ -9,7 +9,9 @@ import pytest
 
 from omdt import InputError, Solution, TreePolicy, load
 from omdt.errors import OutputError
-from omdt.solution import Limits, Stop
+from omdt.limits import Limits
+from omdt.solution import Stop
+from omdt.task import Size
 from omdt.watch import Watch
 from strategies import refusal
 
@@ -277,10 +279,6 @@ def test_a_deep_tree_survives_saving_and_loading_or_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"max_depth": -1}, "max_depth is -1.*at least 0"),
-        ({"max_depth": 1.5}, "max_depth is 1.5.*whole number"),
-        ({"max_depth": True}, "max_depth is True"),
-        ({"max_leaf_nodes": 0}, "max_leaf_nodes is 0.*at least 1"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": None}, "seed is None"),
         ({"threads": 0}, "threads is 0"),
@@ -295,11 +293,24 @@ def test_bad_limits_are_refused(limits, message):
         Limits(**limits)
 
 
-def test_limits_know_whether_they_limit_the_size():
-    assert not Limits().limits_size
-    assert not Limits(time_limit=3.0, gap=0.0).limits_size
-    assert Limits(max_depth=0).limits_size
-    assert Limits(max_leaf_nodes=1).limits_size
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ({"max_depth": -1}, "max_depth is -1.*at least 0"),
+        ({"max_depth": 1.5}, "max_depth is 1.5.*whole number"),
+        ({"max_depth": True}, "max_depth is True"),
+        ({"max_leaf_nodes": 0}, "max_leaf_nodes is 0.*at least 1"),
+    ],
+)
+def test_bad_sizes_are_refused(size, message):
+    with pytest.raises(InputError, match=message):
+        Size(**size)
+
+
+def test_a_size_knows_whether_it_is_limited():
+    assert not Size().limited
+    assert Size(max_depth=0).limited
+    assert Size(max_leaf_nodes=1).limited
 
 
 def test_the_watch_records_what_changes_and_tells_of_all():

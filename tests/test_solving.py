@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 
 import omdt
-from omdt import MDP, InputError, Splits, TreePolicy, planning, solving
+from fakes import fake
+from omdt import MDP, InputError, Splits, TreePolicy, planning
 from omdt.environments import PAPER
 from omdt.errors import FalseClaimError
+from omdt.methods.registry import METHODS
 from omdt.solution import Claim, Stop
 from strategies import environment, good_arrays, mdp_from, mdps, refusal
 
@@ -21,7 +23,7 @@ def optimum(mdp: MDP) -> planning.Certified[float]:
 
 
 def method(monkeypatch, claim) -> None:
-    monkeypatch.setitem(solving.METHODS, "fake", claim)
+    monkeypatch.setitem(METHODS, "fake", fake(claim))
 
 
 def two_actions(mdp: MDP) -> TreePolicy:

@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import omdt
+from fakes import fake
 from omdt import MDP, InputError, InputWarning, Solution, TreePolicy, check, planning, solve, unavailable
 from omdt.errors import FalseClaimError
 from omdt.exceptions import Exceptions
+from omdt.methods.registry import METHODS
 from omdt.planning import visited
-from omdt.solution import Claim, Limits, Stop
-from omdt.unavailable import replacements, sentences, violation, with_available_names, with_exceptions
+from omdt.rules import AvailableOnly, rules_of
+from omdt.solution import Claim, Stop
+from omdt.unavailable import replacements, sentences, with_available_names, with_exceptions
 from restricted import restricted
 from strategies import environment, random_tree, refusal
 
@@ -82,7 +85,7 @@ def test_leaves_named_by_what_is_played_do_the_same(problem, seed):
         inside = (leaves == i) & seen & ~ended
         played = set(mdp.played[states, named][inside].tolist())
         assert after.action[i] == (played.pop() if len(played) == 1 else before.action[i])
-    forbidden = violation(mdp, named) is None
+    forbidden = AvailableOnly().violation(mdp, named) is None
     assert not forbidden or after == before
 
 
@@ -246,25 +249,26 @@ def test_the_user_names_the_fallback(fallback, played):
 
 
 def test_rules_have_names():
-    assert "unavailable is 'never'; it must be fallback or forbid" in str(refusal(lambda: Limits(unavailable="never")))
-    assert Limits().unavailable == "fallback"
+    assert "unavailable is 'never'; it must be fallback or forbid" in str(refusal(lambda: rules_of("never")))
+    assert rules_of("fallback") == ()
+    assert rules_of("forbid") == rules_of("forbid", [AvailableOnly()]) == (AvailableOnly(),)
 
 
 def test_a_violation_is_told_for_states_that_can_be_reached_only():
     P = np.zeros((3, 2, 3))
     P[0, :, 1] = P[1, :, 0] = P[2, :, 2] = 1
     mdp = MDP.from_dense(P, np.zeros(3), [1, 0, 0], np.arange(3.0), available=[[1, 1], [1, 0], [1, 0]])
-    assert violation(mdp, np.array([1, 0, 1])) is None
-    found = violation(mdp, np.array([1, 1, 1]))
-    assert found == "'action_1' is not available in state 1 (feature_0 = 1)"
+    assert AvailableOnly().violation(mdp, np.array([1, 0, 1])) is None
+    found = AvailableOnly().violation(mdp, np.array([1, 1, 1]))
+    assert found == "names an unavailable action: 'action_1' is not available in state 1 (feature_0 = 1)"
 
 
 def test_a_search_that_breaks_the_rule_is_found_out(monkeypatch):
-    def careless(mdp, splits, limits, watch):
-        assert limits.unavailable == "forbid"
-        return Claim(TreePolicy.leaf(0, mdp.feature_names, mdp.action_names), 1e9, Stop.HEURISTIC)
+    def careless(task):
+        assert task.unavailable == "forbid"
+        return Claim(TreePolicy.leaf(0, task.mdp.feature_names, task.mdp.action_names), 1e9, Stop.HEURISTIC)
 
-    monkeypatch.setitem(omdt.solving.METHODS, "search", careless)
+    monkeypatch.setitem(METHODS, "search", fake(careless, keeps_rules=True))
     with pytest.raises(FalseClaimError, match="'drive' is not available in state 4"):
         solve(truck(), max_depth=0, unavailable="forbid")
 
@@ -383,7 +387,7 @@ def test_an_export_without_room_for_exceptions_says_so(run, tmp_path, to):
     run("solve", TRUCK, "--depth", 0, "--discount", 0.9, "--output", output)
     status, _, err = run("export", output, "--to", to)
     assert status == 0
-    assert (f"{to} has what the leaves say" in err) == (to in ("dot", "dtcontrol", "sklearn"))
+    assert (f"{to} has only the actions of the leaves" in err) == (to in ("dot", "dtcontrol", "sklearn"))
 
 
 @pytest.mark.parametrize(

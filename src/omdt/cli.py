@@ -23,6 +23,7 @@ from omdt.errors import (
     MissingExtraError,
     OutputError,
 )
+from omdt.methods.options import UnknownOptionError
 from omdt.printing import escape, line, show, show_comparison
 from omdt.reproduce.command import reproduce
 from omdt.terminal import console as _console
@@ -239,12 +240,15 @@ def solve(
 ) -> None:
     """The best tree of a problem, drawn as text, with value, bound and proof."""
     from omdt.files import check_writable
+    from omdt.limits import Limits
     from omdt.methods.search.method import is_compiled
-    from omdt.solution import Limits, Stop
+    from omdt.solution import Stop
     from omdt.solving import solve as run
+    from omdt.task import Size
 
     with _naming_options():
-        Limits(depth, leaves, time_limit, gap, seed, 1 if threads is None else threads, memory_limit, node_limit)
+        Size(depth, leaves)
+        Limits(time_limit, gap, seed, 1 if threads is None else threads, memory_limit, node_limit)
     if output is not None:
         check_writable(output)
     if output is not None and certificate is not None and output.resolve() == certificate.resolve():
@@ -345,15 +349,13 @@ def _naming_options() -> Iterator[None]:
     """Let an error about a parameter of `omdt.solve` or `omdt.compare` name the option that sets it."""
     try:
         yield
+    except UnknownOptionError as error:
+        known = [OPTIONS[name] for name in error.known if name in OPTIONS]
+        raise InputError(error.message(OPTIONS.get(error.option, error.option), known)) from None
     except InputError as error:
-        message = str(error)
-        name, _, rest = message.partition(" is ")
-        method, _, quoted = message.partition(" has no setting ")
-        setting = quoted.strip("'")
+        name, _, rest = str(error).partition(" is ")
         if name in OPTIONS:
             raise InputError(f"{OPTIONS[name]} is {rest}") from None
-        if setting in OPTIONS:
-            raise InputError(f"{method} has no setting {OPTIONS[setting]}") from None
         raise
 
 

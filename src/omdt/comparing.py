@@ -21,9 +21,11 @@ import numpy as np
 from omdt import planning
 from omdt.errors import InputError, require
 from omdt.files import write_whole
+from omdt.limits import Limits
 from omdt.mdp import MDP
-from omdt.solution import Limits, Solution, Stop
+from omdt.solution import Solution, Stop
 from omdt.solving import solve
+from omdt.task import Size
 from omdt.watch import Watch
 from omdt.workers import side_by_side
 
@@ -169,8 +171,9 @@ def compare(
         MissingExtraError: if scikit-learn is not installed.
         LostWorkerError: if one of the processes is killed, as where memory is short.
     """
-    limits = Limits(max_depth, max_leaf_nodes, time_limit)
-    if not limits.limits_size:
+    size = Size(max_depth, max_leaf_nodes)
+    Limits(time_limit)
+    if not size.limited:
         raise InputError("a comparison needs a size limit; give a depth, a number of leaves, or both")
     for name, value in (("seeds", seeds), ("processes", processes)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -189,8 +192,8 @@ def compare(
     rows = references | {row: _summary(row, runs) for row, runs in solutions.items()}
     return Comparison(
         problem=mdp.name,
-        max_depth=limits.max_depth,
-        max_leaf_nodes=limits.max_leaf_nodes,
+        max_depth=size.max_depth,
+        max_leaf_nodes=size.max_leaf_nodes,
         discount=mdp.discount,
         rows=tuple(rows[name] for name in MEANING if name in rows),
         interrupted=watch.interrupted or any(s.stop is Stop.INTERRUPTED for runs in solutions.values() for s in runs),

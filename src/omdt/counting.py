@@ -1,4 +1,6 @@
-"""Numbers of things in words: one leaf, but two leaves."""
+"""Numbers of things and lists in words: one leaf, but two leaves; a, b or c."""
+
+from collections.abc import Sequence
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -10,3 +12,14 @@ def counted(number: int, one: str, many: str = "") -> str:
         many: the noun for any other number of things; by default `one` with an s.
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(words: Sequence[str], conjunction: str) -> str:
+    """Words in a row, such as "highs, scip or gurobi"; empty without words.
+
+    Args:
+        words: the words.
+        conjunction: what stands before the last one.
+    """
+    *others, last = words or ("",)
+    return f"{', '.join(others)} {conjunction} {last}" if others else last

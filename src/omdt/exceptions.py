@@ -1,10 +1,10 @@
-"""Exceptions: observations on which the leaf of a tree names an unavailable action, and what is played there."""
+"""Exceptions: the observations on which a leaf names an unavailable action, and what is played there instead."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -12,17 +12,34 @@ from omdt.errors import InputError
 from omdt.mdp import Floats, Ints
 
 
+class ExceptionDict(TypedDict):
+    """One row of the table in JSON."""
+
+    observation: list[float]
+    action: str
+
+
+class ExceptionsDict(TypedDict):
+    """The entries of a tree's JSON that describe its exceptions."""
+
+    fallback: str | None
+    exceptions: list[ExceptionDict]
+    look_alike_states: int
+    exceptions_left_out: int
+
+
 @dataclass(frozen=True, eq=False)
 class Exceptions:
-    """What a tree plays where its leaf's action is not available; empty where that does not happen.
+    """What a tree plays where the action of its leaf is not available; empty if that never happens.
 
     Attributes:
         observations: [m, F] distinct observations.
         actions: [m] the action that is played on each of them.
-        fallback: name of the action that is played where an unavailable one is named, as in `MDP`.
-        look_alikes: visited states that look like another visited state in which something else is played. No table of
-            observations is right about them; whoever plays the tree must know which actions are available.
-        left_out: observations that belong to the table but would make it too long.
+        fallback: name of the action that is played instead of an unavailable one, as in `MDP`.
+        look_alikes: number of visited states that have the same observation as another visited state in which a
+            different action is played. No table of observations can be right about both, so whoever plays the tree
+            must know which actions are available.
+        left_out: number of observations that belong to the table but would make it too long.
     """
 
     observations: Floats = ()  # type: ignore[assignment]
@@ -33,7 +50,7 @@ class Exceptions:
 
     def __post_init__(self) -> None:
         m = len(self.observations)
-        # Adding 0 turns −0 into 0, which no comparison tells apart.
+        # Adding 0 turns −0 into 0: the two are equal in every comparison, so they must be one key of the table.
         observations = np.array(self.observations, dtype=np.float64).reshape(m, -1 if m else 0) + 0.0
         actions = np.array(self.actions, dtype=np.int64)
         if actions.shape != (m,):
@@ -51,7 +68,7 @@ class Exceptions:
 
     @property
     def matter(self) -> bool:
-        """Whether the leaves alone do not say what is played."""
+        """Whether something else than the action of the leaf is played on some observation."""
         return bool(len(self) or self.look_alikes or self.left_out)
 
     @cached_property
@@ -60,7 +77,7 @@ class Exceptions:
         return dict(zip(map(tuple, self.observations.tolist()), self.actions.tolist(), strict=True))
 
     def applied(self, observations: Floats, named: Ints) -> Ints:
-        """[n] what is played on n observations [n, F] whose leaves name the given actions [n]."""
+        """[n] what is played on n observations [n, F], given the actions [n] that their leaves name."""
         if not len(self):
             return named
         pairs = zip(map(tuple, observations.tolist()), named.tolist(), strict=True)
@@ -77,7 +94,7 @@ class Exceptions:
         if self.fallback is not None and self.fallback not in action_names:
             raise InputError(f"the fallback {self.fallback!r:.80} is not among the {len(action_names)} actions")
 
-    def to_dict(self, action_names: Sequence[str]) -> dict[str, Any]:
+    def to_dict(self, action_names: Sequence[str]) -> ExceptionsDict:
         """The table as JSON holds it."""
         rows = zip(self.observations.tolist(), self.actions.tolist(), strict=True)
         return {
@@ -88,8 +105,8 @@ class Exceptions:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], action_names: Sequence[str]) -> "Exceptions":
-        """The table of a dictionary that has the entries of `to_dict` or, written before there were any, has none."""
+    def from_dict(cls, data: Mapping[str, object], action_names: Sequence[str]) -> "Exceptions":
+        """The table from the entries of `to_dict`; a dictionary without these entries gives an empty table."""
         rows = data.get("exceptions", [])
         if not isinstance(rows, list):
             raise InputError(f"'exceptions' is {rows!r:.40}; it must be a list")
@@ -104,7 +121,7 @@ class Exceptions:
         )
 
 
-def _numbers(row: Any) -> list[float]:
+def _numbers(row: object) -> list[float]:
     numbers = row.get("observation") if isinstance(row, dict) else None
     plain = isinstance(numbers, list) and all(isinstance(x, int | float) and not isinstance(x, bool) for x in numbers)
     if not plain or not numbers or not all(abs(x) < math.inf for x in numbers) or max(map(abs, numbers)) > 2**1023:
@@ -112,14 +129,14 @@ def _numbers(row: Any) -> list[float]:
     return [float(x) for x in numbers]
 
 
-def _action(row: Any, action_names: Sequence[str]) -> int:
-    name = row.get("action")
+def _action(row: object, action_names: Sequence[str]) -> int:
+    name = row.get("action") if isinstance(row, dict) else None
     if name not in action_names:
         raise InputError(f"'exceptions' names the action {name!r:.80}, which is not among the {len(action_names)}")
-    return list(action_names).index(name)
+    return list(action_names).index(str(name))
 
 
-def _count(data: dict[str, Any], key: str) -> int:
+def _count(data: Mapping[str, object], key: str) -> int:
     count = data.get(key, 0)
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise InputError(f"{key!r} is {count!r:.40}; it must be a whole number")

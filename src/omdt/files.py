@@ -1,4 +1,4 @@
-"""Files are written whole or not at all: into a temporary file beside the target, which then takes its name."""
+"""Files are written whole or not at all: into a temporary file beside the target, which is then renamed."""
 
 import os
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from omdt.errors import InputError, OutputError
 
 
 def check_writable(path: Path) -> None:
-    """Raise before long work starts if its result could not be written to `path`."""
+    """Raise if a file could not be written to `path`; to be called before the long work whose result it will hold."""
     folder = path.parent
     try:
         if not folder.is_dir():
@@ -20,7 +20,7 @@ def check_writable(path: Path) -> None:
             raise InputError(f"cannot write {path}: it is not a regular file")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
-    # Permissions do not tell all: only a file that was made shows that files can be made there.
+    # Permissions do not tell everything: only creating a file shows that files can be created there.
     temporary = _beside(path)
     try:
         temporary.touch()
@@ -31,7 +31,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file through `write` so that `path` holds either its old content or all of the new."""
+    """Write a file through `write` so that `path` holds either its old content or all of the new content."""
     check_writable(path)
     temporary = _beside(path)
     try:
@@ -47,5 +47,5 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def _beside(path: Path) -> Path:
-    """The temporary file of this process for a file."""
+    """The temporary file that this process uses for a file."""
     return path.with_name(f".omdt.{os.getpid()}.tmp")

@@ -1,8 +1,8 @@
-"""Fingerprint: a short text by which an MDP is recognised, whatever it is called and wherever it is stored.
+"""Fingerprint: a hash that recognises an MDP, whatever its name is and wherever it is stored.
 
-Every number is rounded to 30 binary digits first, about nine decimal ones: the same environment, built on another
+Every number is first rounded to 30 binary digits, about nine decimal ones: the same environment, built on another
 machine, may differ in its last bits, and nobody changes a problem by so little on purpose. The name of the MDP and the
-numbers that its states once had elsewhere (`origin`) do not count.
+original numbers of its states (`origin`) are ignored.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import numpy as np
 from omdt.mdp import MDP, Floats, Ints
 
 DIGITS = 30
-"""Binary digits of each number that count."""
+"""Number of binary digits of each number that enter the hash, out of 53."""
 
 
 def fingerprint(mdp: MDP) -> str:
@@ -46,8 +46,8 @@ def _numbers(array: np.ndarray) -> bytes:
 
 
 def _rounded(array: Floats) -> Ints:
-    """The bits of numbers with fewer digits; both zeros become one."""
-    # A carry from the digits of a number into its exponent gives the next power of two, as it should.
+    """The bits of the rounded numbers; 0 and −0 give the same bits."""
+    # If rounding up carries into the exponent, the result is the next power of two, as it should be.
     dropped = 53 - DIGITS
     bits: Ints = (array + 0.0).view(np.int64) + (1 << (dropped - 1))
     return bits & -(1 << dropped)

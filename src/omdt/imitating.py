@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omdt.errors import InputError
+from omdt.limits import Limits
 from omdt.mdp import Floats, Ints
 from omdt.methods.viper import MAX_STEPS, Schedule, learn
-from omdt.solution import Limits
+from omdt.task import Size
 from omdt.tree import TreePolicy
 from omdt.watch import Watch
 
@@ -62,14 +63,14 @@ def imitate(
     Raises:
         InputError: if the spaces, the teacher's answers or the settings do not fit.
     """
-    limits = Limits(max_depth, max_leaf_nodes, time_limit, seed=seed)
+    size, limits = Size(max_depth, max_leaf_nodes), Limits(time_limit, seed=seed)
     schedule = Schedule(iterations, episodes, test_episodes)
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise InputError(f"max_steps is {max_steps!r}; it must be a whole number of at least 1")
     watch = Watch(time_limit)
     world = Gym(env, teacher, q_values, max_steps, limits.seed, feature_names, action_names)
     with watch.catching_interrupts():
-        tree = learn(world, limits, schedule, watch)
+        tree = learn(world, size, limits.seed, schedule, watch)
     return tree.pruned(world.observations)
 
 

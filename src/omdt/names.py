@@ -1,4 +1,4 @@
-"""Names for machines: any text turned into an identifier that every language accepts, and no two into the same."""
+"""Identifiers: any name turned into one that every language accepts, different names into different ones."""
 
 import re
 import unicodedata
@@ -12,11 +12,11 @@ PRISM_WORDS = frozenset(
     pow prob probabilistic pta rate rewards round smg stochastic system true turns
     """.split()  # noqa: SIM905 – as a list it would fill a page
 )
-"""What the PRISM language keeps for itself, and the name of the exported module."""
+"""The keywords of the PRISM language, and the name of the exported module."""
 
 
 def prism_identifiers(features: Iterable[str], actions: Iterable[str]) -> tuple[list[str], list[str]]:
-    """What features and actions are called in PRISM's language and in the files of PRISM and Storm."""
+    """The identifiers of features and actions in PRISM's language and in the files of PRISM and Storm."""
     variables = identifiers(features, "feature", reserved=PRISM_WORDS)
     return variables, identifiers(actions, "action", reserved=PRISM_WORDS | set(variables))
 
@@ -24,9 +24,9 @@ def prism_identifiers(features: Iterable[str], actions: Iterable[str]) -> tuple[
 def identifiers(names: Iterable[str], fallback: str, *, reserved: Collection[str] = ()) -> list[str]:
     """An identifier of ASCII letters, digits and underscores for each name, all distinct and none of them reserved.
 
-    A name that is such an identifier stays as it is, unless it starts with two underscores. Others lose their accents
-    and have every other character replaced by an underscore; where nothing is left, the fallback and the position of
-    the name stand in.
+    A name that already is such an identifier is kept, unless it starts with two underscores. Other names lose their
+    accents, and an underscore replaces every other character; if no letter or digit is left, the identifier is the
+    fallback with the position of the name.
     """
     names = list(names)
     wanted = [_plain(name) or f"{fallback}_{i}" for i, name in enumerate(names)]
@@ -47,9 +47,10 @@ def identifiers(names: Iterable[str], fallback: str, *, reserved: Collection[str
 
 
 def _plain(name: str) -> str:
-    """The name in ASCII letters, digits and underscores; empty where no letter or digit is left.
+    """The name in ASCII letters, digits and underscores; empty if no letter or digit is left.
 
-    It starts with a letter or one underscore: two are reserved in several languages, and digits start numbers.
+    It starts with a letter or one underscore: two underscores are reserved in several languages, and a digit would
+    start a number.
     """
     plain = re.sub(r"[^A-Za-z0-9_]+", "_", unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode())
     if plain != name:

@@ -32,6 +32,7 @@ from scipy import sparse
 
 from omdt.errors import InputError
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
+from omdt.norms import norms, row_excess
 from omdt.systems import TARGET, fixpoint, late, product
 from omdt.tree import TreePolicy
 from omdt.watch import Watch, one_thread
@@ -151,10 +152,10 @@ def policy_values(
     P, r = markov_chain(mdp, policy)
     M = mdp.discount * P
     begin = np.zeros(mdp.n_states) if start is None else start
-    values = fixpoint(M, r, begin, mdp.discount, norm=np.inf, watch=watch)
+    values = fixpoint(M, r, begin, norms(mdp).shrinkage, norm=np.inf, watch=watch)
     residual = float(np.abs(r + product(M, values) - values).max())
     rounding = _rounding(float(np.abs(r).max()), float(np.abs(values).max()), terms=mdp.n_actions)
-    return Certified(values, _error(mdp, residual + rounding))
+    return Certified(values, norms(mdp).error_of(residual + rounding))
 
 
 def occupancies(mdp: MDP, policy: Policy, watch: Watch | None = None) -> Certified[Floats]:
@@ -166,10 +167,10 @@ def occupancies(mdp: MDP, policy: Policy, watch: Watch | None = None) -> Certifi
 def _occupancies(mdp: MDP, P: sparse.csr_array, p0: Floats, watch: Watch | None) -> Certified[Floats]:
     """The discounted visits of a chain P that begins in p0; the error bounds their difference in the 1-norm."""
     M = sparse.csr_array((mdp.discount * P).T)
-    visits = fixpoint(M, p0, p0, mdp.discount, norm=1, watch=watch)
+    visits = fixpoint(M, p0, p0, norms(mdp).shrinkage, norm=1, watch=watch)
     residual = np.abs(p0 + product(M, visits) - visits).sum()
     rounding = (8 + mdp.n_actions) * EPSILON * np.abs(visits).sum() + _UNDERFLOW
-    return Certified(visits, _error(mdp, residual + rounding))
+    return Certified(visits, norms(mdp).error_of(residual + rounding))
 
 
 def expected_return(mdp: MDP, values: Certified[Floats]) -> Certified[float]:
@@ -188,7 +189,7 @@ def policy_return(mdp: MDP, policy: Ints, watch: Watch | None = None) -> Certifi
     """
     _check_policy(policy, *mdp.rewards.shape)
     P, r, p0 = _visited_chain(mdp, policy)
-    V = fixpoint(mdp.discount * P, r, np.zeros(len(r)), mdp.discount, norm=np.inf, watch=watch)
+    V = fixpoint(mdp.discount * P, r, np.zeros(len(r)), norms(mdp).shrinkage, norm=np.inf, watch=watch)
     visits = _occupancies(mdp, P, p0, watch)
     e = r + mdp.discount * product(P, V) - V
     rounding = 8 * EPSILON * (np.abs(r) + np.abs(V) + mdp.discount * (P @ np.abs(V))) + _UNDERFLOW
@@ -216,7 +217,7 @@ def scale(mdp: MDP, watch: Watch | None = None) -> float:
     if not _OPTIMA[mdp][1]:
         return 0.0
     P, r, p0 = _visited_chain(mdp, greedy(q_values(mdp, optimal)))
-    values = fixpoint(mdp.discount * P, np.abs(r), np.zeros(len(r)), mdp.discount, norm=np.inf, watch=watch)
+    values = fixpoint(mdp.discount * P, np.abs(r), np.zeros(len(r)), norms(mdp).shrinkage, norm=np.inf, watch=watch)
     smallest = float(np.abs(mdp.rewards).min(where=mdp.rewards != 0, initial=np.inf))
     if not np.isfinite(smallest):
         return 0.0
@@ -293,10 +294,12 @@ def _best_values(mdp: MDP, rewards: Floats, start: Floats, watch: Watch | None =
         M = mdp.discount * P[states * A + actions]
         # A policy that will still be improved need not be evaluated better than its improvement is known.
         accuracy = 0.01 * float(np.abs(best - values).max())
-        values = fixpoint(M, rewards[states, actions], best, mdp.discount, norm=np.inf, accuracy=accuracy, watch=watch)
-        error = _error(mdp, _bellman_residual(mdp, rewards, values))
+        values = fixpoint(
+            M, rewards[states, actions], best, norms(mdp).shrinkage, norm=np.inf, accuracy=accuracy, watch=watch
+        )
+        error = norms(mdp).error_of(_bellman_residual(mdp, rewards, values))
         size = float(np.abs(values).max())
-        if error <= TARGET * size + 4 * _error(mdp, _rounding(size, size)) or late(watch):
+        if error <= TARGET * size + 4 * norms(mdp).error_of(_rounding(size, size)) or late(watch):
             break
     return Certified(values, error)
 
@@ -311,17 +314,6 @@ def _bellman_residual(mdp: MDP, rewards: Floats, values: Floats) -> float:
     above = (q + rounding).max(axis=1) - values
     below = values - (q - rounding).max(axis=1)
     return float(np.maximum(above, below).max())
-
-
-def _error(mdp: MDP, residual: float) -> float:
-    """Bound on the distance to the fixpoint that a residual leaves open."""
-    contraction = 1 - mdp.discount * (1 + row_excess(mdp.transitions))
-    return float(residual) / contraction * (1 + 4 * EPSILON) if contraction > 0 else math.inf
-
-
-def row_excess(P: sparse.csr_array) -> float:
-    """By how much a row that was normalised in floating point may exceed 1."""
-    return 4 * EPSILON * int(np.diff(P.indptr).max())
 
 
 def _rounding(reward: T, value: float, terms: int = 0) -> T:

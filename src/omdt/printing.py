@@ -55,10 +55,9 @@ def _meaning_of_value(solution: "Solution") -> str:
 
 
 def _meaning_of_bound(solution: "Solution") -> str:
-    from omdt.solution import size_in_words
     from omdt.tree import printable
 
-    trees = f"tree of {size_in_words(solution.max_depth, solution.max_leaf_nodes) or 'any size'}"
+    trees = f"tree of {solution.size.words or 'any size'}"
     trees += escape(printable(solution.restriction))
     if solution.proven or not solution.bound_is_optimum:
         return f"no {trees} returns more"
@@ -83,10 +82,10 @@ def show_comparison(comparison: "Comparison", console: "Console") -> None:
     from rich.table import Table
 
     from omdt.comparing import MEANING
-    from omdt.solution import size_in_words
+    from omdt.task import Size
     from omdt.tree import printable
 
-    limits = size_in_words(comparison.max_depth, comparison.max_leaf_nodes)
+    limits = Size(comparison.max_depth, comparison.max_leaf_nodes).words
     console.print(f"[bold]{escape(printable(comparison.problem))}[/bold]  trees of {limits}\n")
     table = Table("method", box=None, header_style="bold", pad_edge=False)
     for heading in ("return", "normalised", "bound", "proven", "nodes", "seconds"):

@@ -14,7 +14,7 @@ import numpy as np
 from omdt import check
 from omdt.errors import InputError
 from omdt.mdp import MDP, Floats, Ints
-from omdt.splits import Splits
+from omdt.splits import Splits, answers, midpoints
 
 
 def questions_of(mdp: MDP, splits: Splits) -> check.Questions | None:
@@ -23,7 +23,7 @@ def questions_of(mdp: MDP, splits: Splits) -> check.Questions | None:
     Raises:
         InputError: if the splits are not of this MDP.
     """
-    _check_columns(mdp, splits)
+    check_columns(mdp, splits)
     F = mdp.n_features
     predicates = tuple(
         (name, np.packbits(column == 1).tobytes())
@@ -37,6 +37,57 @@ def questions_of(mdp: MDP, splits: Splits) -> check.Questions | None:
         if np.array_equal(questions.sides(splits.observations, splits.feature_names), sides):
             break
     return None if questions == check.Questions() else questions
+
+
+def check_columns(mdp: MDP, splits: Splits) -> None:
+    """Raise `InputError` unless some splits are of this MDP: its features in front, then predicates."""
+    F = mdp.n_features
+    if splits.feature_names[:F] != mdp.feature_names or not np.array_equal(splits.observations[:, :F], mdp.features):
+        raise InputError("the splits are of another MDP: their first columns are not its features")
+    for name, column in zip(splits.feature_names[F:], splits.observations[:, F:].T, strict=True):
+        if not isinstance(name, str) or not name or "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
+            raise InputError(f"the label of a predicate is {name!r}; labels must be texts without NUL characters")
+        if not np.isin(column, (0, 1)).all():
+            raise InputError(
+                f"the column {name!r} behind the features is not a predicate, 0 or 1 in every state; "
+                "make it a feature of the MDP"
+            )
+
+
+def splits_of(questions: check.Questions | None, mdp: MDP) -> Splits:
+    """The splits of an MDP that some questions state, in their order.
+
+    Raises:
+        InputError: if the questions do not fit the MDP.
+    """
+    if questions is None:
+        return Splits.of(mdp)
+    columns = observations(questions, mdp)
+    names = (*mdp.feature_names, *(name for name, _ in questions.predicates))
+    everything = tuple((name, False, None) for name in names)
+    asked: dict[bytes, tuple[int, float, bool]] = {}
+    for name, equality, numbers in everything if questions.groups is None else questions.groups:
+        if name not in names:
+            raise InputError(f"this is not the problem that was solved: it has no feature {name!r:.80}")
+        j = names.index(name)
+        for number in _all_numbers(columns[:, j], equality) if numbers is None else numbers:
+            side = answers(columns[:, j], number, equality)
+            if side.any() and not side.all():
+                asked.setdefault(np.packbits(side ^ side[0]).tobytes(), (j, number, equality))
+    kept = asked.values()
+    return Splits(
+        observations=columns,
+        feature_names=names,
+        feature=np.array([j for j, _, _ in kept], dtype=np.int64),
+        threshold=np.array([number for _, number, _ in kept], dtype=np.float64),
+        equality=np.array([equality for _, _, equality in kept], dtype=np.bool_),
+    )
+
+
+def _all_numbers(column: Floats, equality: bool) -> list[float]:
+    """Every number that it makes a difference to compare a column with."""
+    values = np.unique(column)
+    return [float(number) for number in (values if equality else midpoints(values))]
 
 
 def observations(questions: check.Questions | None, mdp: MDP) -> Floats:
@@ -79,17 +130,3 @@ def _listed(splits: Splits, dividing: Ints) -> tuple[tuple[str, bool, tuple[floa
 
     runs = groupby(dividing.tolist(), key=column)
     return tuple((*which, tuple(float(splits.threshold[k]) for k in run)) for which, run in runs)
-
-
-def _check_columns(mdp: MDP, splits: Splits) -> None:
-    F = mdp.n_features
-    if splits.feature_names[:F] != mdp.feature_names or not np.array_equal(splits.observations[:, :F], mdp.features):
-        raise InputError("the splits are of another MDP: their first columns are not its features")
-    for name, column in zip(splits.feature_names[F:], splits.observations[:, F:].T, strict=True):
-        if not isinstance(name, str) or not name or "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
-            raise InputError(f"the label of a predicate is {name!r}; labels must be texts without NUL characters")
-        if not np.isin(column, (0, 1)).all():
-            raise InputError(
-                f"the column {name!r} behind the features is not a predicate, 0 or 1 in every state; "
-                "make it a feature of the MDP"
-            )

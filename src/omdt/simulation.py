@@ -1,8 +1,8 @@
 """Simulation: thousands of episodes of a policy at once.
 
-A fixed policy turns the MDP into a Markov chain; the compiled loop draws its successors by inversion of the cumulative
-probabilities of a row. Rewards are the expected r(s, a), so returns have the right mean and none of the noise of the
-reward itself.
+A fixed policy turns the MDP into a Markov chain; a compiled loop draws successors by inverting the cumulative
+probabilities of a row. Rewards are the expected r(s, a), so returns have the right mean without the noise of random
+rewards.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Rollouts:
     """Simulated episodes, one after the other.
 
     Attributes:
-        states: [total] the states in which an action was taken, then the last state, episode by episode.
+        states: [total] episode by episode: the states in which an action was taken, then the last state.
         starts: [episodes + 1] where each episode begins in `states`; the last entry is the total.
         returns: [episodes] undiscounted sum of rewards.
         discounted_returns: [episodes] discounted sum of rewards.
@@ -52,9 +52,9 @@ def simulate(
     Args:
         mdp: the problem.
         policy: [S] actions or [S, A] probabilities.
-        episodes: how many.
-        max_steps: the longest an episode may be.
-        seed: the same seed gives the same episodes; a generator gives its next ones.
+        episodes: number of episodes.
+        max_steps: maximum number of steps per episode.
+        seed: the same seed gives the same episodes; a generator continues its own sequence.
     """
     if episodes < 1 or max_steps < 1:
         raise InputError(f"episodes is {episodes} and max_steps is {max_steps}; both must be at least 1")
@@ -68,7 +68,7 @@ def simulate(
 
 @njit(cache=True)
 def _cumulative(indptr, data):  # type: ignore[no-untyped-def]
-    """The running sum of each row."""
+    """The cumulative sums within each row."""
     cumulative = np.empty(len(data))
     for row in range(len(indptr) - 1):
         total = 0.0
@@ -80,7 +80,7 @@ def _cumulative(indptr, data):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _draw(cumulative, first, last, rng):  # type: ignore[no-untyped-def]
-    """Position of the first entry above a uniform draw, by bisection."""
+    """The position of the first entry above a uniform random number, by bisection."""
     u = rng.random() * cumulative[last - 1]
     while first < last - 1:
         middle = (first + last) // 2

@@ -1,27 +1,30 @@
-"""What goes into a method and what comes out: Limits, Stop, Claim, Solution and its JSON form."""
+"""What comes out of a method: Stop, Claim, Solution and its JSON form."""
 
 import json
 import math
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from omdt import questions as statements
 from omdt.check import Questions
-from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.exceptions import Exceptions
 from omdt.files import write_whole
 from omdt.mdp import MDP, Floats
 from omdt.planning import ROUNDING, UNCERTAIN
+from omdt.rules import FALLBACK, FORBID, UNAVAILABLE, AvailableOnly
 from omdt.source import Source
+from omdt.task import Size
 from omdt.tree import TreePolicy
-from omdt.unavailable import FALLBACK, FORBID, RULES, Replaced, sentences
+from omdt.unavailable import Replaced, sentences
 from omdt.watch import TracePoint
 
 FORMAT = "omdt-solution-1"
+
+MAX, MIN = "max", "min"
+"""Whether an objective is to be large or small."""
 
 
 SMALL = 1e-5
@@ -47,77 +50,6 @@ def tolerated_excess(value: float, gap: float, scale: float) -> float:
 def _measure(value: float, scale: float) -> float:
     """What a gap is relative to; where neither value nor scale says anything, a number that is next to nothing."""
     return max(abs(value), SMALL * scale) or 1e-12
-
-
-def size_in_words(max_depth: int | None, max_leaf_nodes: int | None) -> str:
-    """A size limit, as in `depth ≤ 2 and at most 3 leaves`; empty without one."""
-    limits = []
-    if max_depth is not None:
-        limits.append(f"depth ≤ {max_depth}")
-    if max_leaf_nodes is not None:
-        limits.append(f"at most {counted(max_leaf_nodes, 'leaf', 'leaves')}")
-    return " and ".join(limits)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How large a tree may be and how much work may go into it.
-
-    Attributes:
-        max_depth: most questions on any path, or None.
-        max_leaf_nodes: most leaves, or None.
-        time_limit: seconds, or None.
-        gap: relative distance between bound and value at which the search may stop.
-        seed: the same seed gives the same tree.
-        threads: how many cores to use.
-        memory_limit: MiB for what the search remembers.
-        node_limit: partial trees that the search looks at, or None; what comes of it is the same in every run.
-        unavailable: "fallback" if a leaf may name an action that is not available in some of its states, where another
-            is then played; "forbid" if it may not, in any state that can be reached.
-    """
-
-    max_depth: int | None = None
-    max_leaf_nodes: int | None = None
-    time_limit: float | None = None
-    gap: float = 1e-4
-    seed: int = 0
-    threads: int = 1
-    memory_limit: int = 2048
-    node_limit: int | None = None
-    unavailable: str = FALLBACK
-
-    def __post_init__(self) -> None:
-        counts = (
-            ("max_depth", 0, True),
-            ("max_leaf_nodes", 1, True),
-            ("seed", 0, False),
-            ("threads", 1, False),
-            ("memory_limit", 1, False),
-            ("node_limit", 1, True),
-        )
-        for name, least, optional in counts:
-            value = getattr(self, name)
-            if value is None and optional:
-                continue
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise InputError(f"{name} is {value!r}; it must be a whole number of at least {least}")
-            object.__setattr__(self, name, int(value))
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise InputError(f"time_limit is {self.time_limit!r}; it must be a positive number of seconds")
-        if not self.gap >= 0:
-            raise InputError(f"gap is {self.gap!r}; it must be at least 0")
-        if self.unavailable not in RULES:
-            raise InputError(f"unavailable is {self.unavailable!r}; it must be {' or '.join(RULES)}")
-
-    @property
-    def words(self) -> str:
-        """The size limit in words, as in `depth ≤ 2 and at most 3 leaves`; empty without one."""
-        return size_in_words(self.max_depth, self.max_leaf_nodes)
-
-    @property
-    def limits_size(self) -> bool:
-        """Whether the size of the tree is limited at all."""
-        return self.max_depth is not None or self.max_leaf_nodes is not None
 
 
 class Stop(StrEnum):
@@ -178,8 +110,11 @@ class Solution:
         questions: what the trees that the bound is about may ask; None for thresholds on every feature.
         source: how the problem can be found again, or None if that is not known.
         fingerprint: by which the MDP that was solved is recognised, or None in old files.
-        unavailable: what a leaf may do where its action is not available, as in `Limits`.
+        unavailable: what a leaf may do where its action is not available, as in `omdt.solve`.
         replaced: in how many visited states which action is played instead of which, the most frequent first.
+        rules: further rules that the trees keep which the bound is about, in words.
+        objective: what value, bound and returns are, in words; None for the discounted return.
+        sense: whether the objective is to be large ("max") or small ("min"); the bound is then a lower one.
     """
 
     problem: str
@@ -208,6 +143,14 @@ class Solution:
     fingerprint: str | None = None
     unavailable: str = FALLBACK
     replaced: tuple[Replaced, ...] = ()
+    rules: tuple[str, ...] = ()
+    objective: str | None = None
+    sense: str = MAX
+
+    @property
+    def size(self) -> Size:
+        """How large the trees may be that the bound is about."""
+        return Size(self.max_depth, self.max_leaf_nodes)
 
     @property
     def fallback(self) -> str | None:
@@ -226,7 +169,8 @@ class Solution:
 
         The bound is rounded up; a finished search whose bound exceeds the value for no other reason has a gap of 0.
         """
-        return 0.0 if self.bound - self.value <= self.rounding else relative_gap(self.value, self.bound, self.scale)
+        value, bound = self._maximised(self.value), self._maximised(self.bound)
+        return 0.0 if bound - value <= self.rounding else relative_gap(value, bound, self.scale)
 
     @property
     def proven(self) -> bool:
@@ -236,19 +180,21 @@ class Solution:
     @property
     def excess(self) -> float:
         """How much more than this tree another one within the limits may still return."""
-        return 0.0 if self.shown_bound - self.value <= self.rounding else self.shown_bound - self.value
+        excess = self._maximised(self.shown_bound) - self._maximised(self.value)
+        return 0.0 if excess <= self.rounding else excess
 
     @property
     def bound_is_optimum(self) -> bool:
         """Whether the bound says no more than that no tree beats the best policy of any form."""
-        return self.bound >= self.optimal_return - self.rounding
+        return self._maximised(self.bound) >= self._maximised(self.optimal_return) - self.rounding
 
     @property
     def restriction(self) -> str:
         """What the trees that the bound is about have in common beside their size, as in ` that asks only for X`."""
         rules = [] if self.questions is None else [f"asks only for {self.questions.words()}"]
         if self.unavailable == FORBID:
-            rules.append("names only available actions")
+            rules.append(AvailableOnly().words)
+        rules += self.rules
         return f" that {' and '.join(rules)}" if rules else ""
 
     @property
@@ -258,7 +204,7 @@ class Solution:
         The bound of a certificate may be higher; that is the one in the file.
         """
         above = 0.0 if self.optimal_error <= self.rounding else self.optimal_error
-        return min(self.bound, self.optimal_return + above)
+        return self._maximised(min(self._maximised(self.bound), self._maximised(self.optimal_return) + above))
 
     def is_rounding(self, error: float) -> bool:
         """Whether the error of a return is too small to be shown; otherwise time ran out before it was known better."""
@@ -274,11 +220,20 @@ class Solution:
     def indifferent(self) -> bool:
         """Whether even the random policy is optimal."""
         largest = max(abs(self.optimal_return), abs(self.random_return), self.scale)
-        return self.planned and self.optimal_return - self.random_return <= ROUNDING * largest
+        return self.planned and self._span <= ROUNDING * largest
+
+    @property
+    def _span(self) -> float:
+        """How much better the optimal policy is than the random one."""
+        return self._maximised(self.optimal_return) - self._maximised(self.random_return)
+
+    def _maximised(self, figure: float) -> float:
+        """A figure of the objective, or the return that was maximised, as the other of both."""
+        return figure if self.sense == MAX else -figure
 
     def on_scale(self, difference: float) -> float | None:
         """A difference of returns as a part of that between the random and the optimal policy, if that is known."""
-        span = self.optimal_return - self.random_return
+        span = self._span
         return None if self.indifferent or not self.planned or span <= 0 else difference / span
 
     @property
@@ -294,8 +249,10 @@ class Solution:
 
         Where even the random policy is optimal (`indifferent`), there is no such scale, and the answer is 1.
         """
-        span = self.optimal_return - self.random_return
-        return 1.0 if self.indifferent or span <= 0 else (self.value - self.random_return) / span
+        span = self._span
+        if self.indifferent or span <= 0:
+            return 1.0
+        return (self._maximised(self.value) - self._maximised(self.random_return)) / span
 
     def observations(self, mdp: MDP) -> Floats:
         """[S, F'] what the tree reads in each state of the MDP that was solved: its features, then the predicates."""
@@ -341,6 +298,8 @@ class Solution:
             "random_error": self.random_error,
             "unavailable": self.unavailable,
             "replaced": [asdict(entry) for entry in self.replaced],
+            **({"rules": list(self.rules)} if self.rules else {}),
+            **({} if self.objective is None else {"objective": self.objective, "sense": self.sense}),
             **self.tree.exceptions.to_dict(self.tree.action_names),
             "trace": [list(point) for point in self.trace],
             "feature_names": list(self.tree.feature_names),
@@ -377,8 +336,11 @@ class Solution:
         truths = _names(data, "truth_features") if "truth_features" in data else []
         tree = replace(tree, exceptions=Exceptions.from_dict(data, tree.action_names), truths=tuple(truths))
         unavailable = data.get("unavailable", FALLBACK)
-        if unavailable not in RULES:
-            raise InputError(f"'unavailable' is {unavailable!r:.40}; it must be {' or '.join(RULES)}")
+        if unavailable not in UNAVAILABLE:
+            raise InputError(f"'unavailable' is {unavailable!r:.40}; it must be {' or '.join(UNAVAILABLE)}")
+        sense = data.get("sense", MAX)
+        if sense not in (MAX, MIN):
+            raise InputError(f"'sense' is {sense!r:.40}; it must be {MAX} or {MIN}")
         stop = _entry(data, "stop", str)
         if stop not in list(Stop):
             raise InputError(f"'stop' is {stop!r}; it must be one of {', '.join(Stop)}")
@@ -407,6 +369,9 @@ class Solution:
             fingerprint=None if data.get("fingerprint") is None else _entry(data, "fingerprint", str),
             unavailable=unavailable,
             replaced=tuple(map(_replaced, _entry(data, "replaced", list) if "replaced" in data else ())),
+            rules=tuple(_names(data, "rules")) if "rules" in data else (),
+            objective=_entry(data, "objective", str) if "objective" in data else None,
+            sense=sense,
         )
 
 

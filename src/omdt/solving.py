@@ -1,36 +1,22 @@
 """The one verb: solve(mdp, …) runs a method, recomputes the value of its tree, and refuses a false claim."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from inspect import signature
-from typing import Any
 
 from omdt import planning
 from omdt.errors import FalseClaimError, InputError
 from omdt.fingerprint import fingerprint
+from omdt.limits import Limits
 from omdt.mdp import MDP, Ints
-from omdt.methods.copy import copy_optimal_policy
-from omdt.methods.iddt import iddt
-from omdt.methods.milp import solve_milp
-from omdt.methods.search.method import search
-from omdt.methods.viper import viper
-from omdt.questions import questions_of
-from omdt.solution import Claim, Limits, Solution
+from omdt.methods.registry import Method, method_named
+from omdt.objective import DISCOUNTED_RETURN, DiscountedReturn, Objective, minimises
+from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, names_only, rules_of
+from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
+from omdt.task import Size, Task
 from omdt.tree import TreePolicy
-from omdt.unavailable import FALLBACK, FORBID, replacements, violation, with_exceptions
+from omdt.unavailable import replacements, with_exceptions
 from omdt.watch import TracePoint, Watch, one_thread
-
-METHODS: dict[str, Callable[..., Claim]] = {
-    "search": search,
-    "milp": solve_milp,
-    "viper": viper,
-    "iddt": iddt,
-    "copy": copy_optimal_policy,
-}
-
-LOOKING_AT_EVERYTHING = ("viper", "iddt", "copy")
-"""The methods that ask thresholds on every column, whatever the splits."""
 
 TOLERANCE = 1e-9
 """Relative excess of a value over its bound that is not yet called a false claim."""
@@ -53,16 +39,18 @@ def solve(
     memory_limit: int = 2048,
     node_limit: int | None = None,
     unavailable: str = FALLBACK,
+    rules: Sequence[Rule] = (),
+    objective: Objective = DISCOUNTED_RETURN,
     progress: Callable[[TracePoint], None] | None = None,
-    **options: Any,
+    **options: object,
 ) -> Solution:
     """The best decision tree policy of limited size that the method finds, with its exact value and a bound.
 
     Args:
         mdp: the problem.
-        max_depth: most questions on any path.
-        max_leaf_nodes: most leaves.
-        method: a key of `METHODS`.
+        max_depth: maximum number of questions on any path.
+        max_leaf_nodes: maximum number of leaves.
+        method: the name of a method: search, milp, viper, iddt or copy.
         splits: the questions a tree may ask; by default thresholds on every feature.
         time_limit: seconds after which the best tree so far is returned.
         gap: relative distance between bound and value that counts as a proof.
@@ -73,107 +61,140 @@ def solve(
             then the same in every run, to the last byte of its file; times are left out of it.
         unavailable: "fallback" lets a leaf name an action that is not available in some of its states, where another
             is then played (see `MDP`); "forbid" does not, in any state that can be reached.
+        rules: further rules for the leaves of the tree (see `omdt.rules`). Only search looks for a tree under rules;
+            the tree of another method is refused if it breaks one.
+        objective: what is maximised or minimised (see `omdt.objective`); by default the discounted return.
         progress: called with (seconds, value, bound) as these improve.
-        options: settings of the method; `executor` and `certificate` of search, `backend` and `form` of milp, `ties`
-            of copy, `iterations` of viper.
+        options: options of the method (see `omdt.methods.options`): `executor` and `certificate` of search; `backend`,
+            `form` and `start_seconds` of milp; `iterations` of viper; `ties` of copy.
 
     Raises:
-        InputError: if the limits or the method do not fit.
+        InputError: if the limits, the rules, the objective or the options of the method do not fit.
         FalseClaimError: if the method's bound is below the value of its own tree, or its tree is not an allowed one.
     """
-    if method not in METHODS:
-        raise InputError(f"there is no method {method!r}; there are {', '.join(METHODS)}")
-    for option in options:
-        if option not in signature(METHODS[method]).parameters:
-            raise InputError(f"the method {method} has no setting {option!r}")
-    if node_limit is not None and method != "search":
-        raise InputError(f"node_limit is for the method search; limit the time of {method} instead")
-    limits = Limits(max_depth, max_leaf_nodes, time_limit, gap, seed, threads, memory_limit, node_limit, unavailable)
-    if unavailable == FORBID and options.get("certificate") is not None:
-        raise InputError("a certificate is about all trees, so there is none with unavailable='forbid'; leave one out")
-    max_depth, max_leaf_nodes, seed = limits.max_depth, limits.max_leaf_nodes, limits.seed
-    questions = None if splits is None else questions_of(mdp, splits)
-    if questions is not None and questions.groups is not None and method in LOOKING_AT_EVERYTHING:
-        raise InputError(
-            f"the method {method} asks thresholds on every feature; for other questions use search or milp"
-        )
-    watch = Watch(time_limit, progress, limits.node_limit)
+    how = method_named(method)
+    chosen = how.made_options(options)
+    size = Size(max_depth, max_leaf_nodes)
+    limits = Limits(time_limit, gap, seed, threads, memory_limit, node_limit)
+    kept = rules_of(unavailable, rules)
+    certifying = getattr(chosen, "certificate", None) is not None
+    if certifying:
+        _check_certifiable(unavailable, kept, objective)
+    watch = Watch(time_limit, _translated(progress, objective), limits.node_limit)
     with watch.catching_interrupts(), one_thread():
-        splits = Splits.of(mdp) if splits is None else splits
+        if splits is None:
+            task = Task.over_thresholds(mdp, size, objective, kept)
+        else:
+            task = Task(mdp, splits, size, objective, kept)
+        how.check(task, limits)
+        problem = task.problem
         recognised_by = fingerprint(mdp)
-        planning.optimal_values(mdp, watch.part(PLANNING_SHARE * watch.time_limit))
-        random = _random_return(mdp, watch.part(PLANNING_SHARE * watch.time_limit))
-    claim = METHODS[method](mdp, splits, limits, watch, **options)
+        planning.optimal_values(problem, watch.part(PLANNING_SHARE * watch.time_limit))
+        random = _random_return(problem, watch.part(PLANNING_SHARE * watch.time_limit))
+    claim = how.run(task, limits, watch, chosen)
     with watch.catching_interrupts(), one_thread():
-        tree = claim.tree.pruned(splits.observations)
-        policy = tree.actions(splits.observations)
-        value = planning.tree_return(mdp, tree, splits.observations, watch.closing())
-        values = planning.optimal_values(mdp, watch)
-        scale = planning.scale(mdp, watch)
-    if unavailable == FORBID:
-        _check_available(mdp, policy, method)
-    tree = replace(with_exceptions(mdp, tree, splits.observations), truths=mdp.truths)
-    optimal = planning.expected_return(mdp, values)
-    _check_size(tree, limits)
+        tree = claim.tree.pruned(task.observations)
+        policy = tree.actions(task.observations)
+        value = planning.tree_return(problem, tree, task.observations, watch.closing())
+        values = planning.optimal_values(problem, watch)
+        scale = planning.scale(problem, watch)
+    _check_rules(task, policy, how)
+    _check_size(tree, size)
+    tree = replace(with_exceptions(problem, tree, task.observations), truths=mdp.truths)
+    optimal = planning.expected_return(problem, values)
     bound, rounding = _checked_bound(claim, value, optimal, scale)
-    if options.get("certificate") is not None:
+    if certifying:
         # What a certificate proves is not to be lowered to an optimum that it does not speak of.
         bound = max(claim.bound, bound)
     watch.report(value.value, bound)
     return Solution(
         problem=mdp.name,
         method=method,
-        max_depth=max_depth,
-        max_leaf_nodes=max_leaf_nodes,
+        max_depth=size.max_depth,
+        max_leaf_nodes=size.max_leaf_nodes,
         discount=mdp.discount,
         tree=tree,
-        value=value.value,
-        bound=bound,
+        value=objective.shown(value.value),
+        bound=objective.shown(bound),
         requested_gap=gap,
         stop=claim.stop,
-        optimal_return=optimal.value,
-        random_return=random.value,
+        optimal_return=objective.shown(optimal.value),
+        random_return=objective.shown(random.value),
         seconds=watch.elapsed if limits.node_limit is None else None,
-        seed=seed,
-        trace=tuple(watch.trace),
+        seed=limits.seed,
+        trace=tuple((when, objective.shown(lower), objective.shown(upper)) for when, lower, upper in watch.trace),
         node_limit=limits.node_limit,
         rounding=rounding,
         scale=scale,
         value_error=value.error,
         optimal_error=optimal.error,
         random_error=random.error,
-        questions=questions,
+        questions=task.questions,
         source=mdp.source,
         fingerprint=recognised_by,
-        unavailable=unavailable,
-        replaced=replacements(mdp, policy),
+        unavailable=task.unavailable,
+        replaced=replacements(problem, policy),
+        rules=task.further_rules,
+        objective=None if isinstance(objective, DiscountedReturn) else objective.words,
+        sense=MIN if minimises(objective) else MAX,
     )
+
+
+def _translated(
+    progress: Callable[[TracePoint], None] | None, objective: Objective
+) -> Callable[[TracePoint], None] | None:
+    """A listener to returns for a listener to the figures of an objective."""
+    if progress is None:
+        return None
+
+    def listen(point: TracePoint) -> None:
+        seconds, value, bound = point
+        progress((seconds, objective.shown(value), objective.shown(bound)))
+
+    return listen
+
+
+def _check_certifiable(unavailable: str, rules: Sequence[Rule], objective: Objective) -> None:
+    """Raise before long work starts if a certificate has no words for what is asked."""
+    if unavailable == FORBID:
+        raise InputError("a certificate is about all trees, so there is none with unavailable='forbid'; leave one out")
+    if rules:
+        told = " and ".join(rule.words for rule in rules)
+        raise InputError(f"a certificate is about all trees, so there is none for a tree that {told}; leave one out")
+    if not isinstance(objective, DiscountedReturn):
+        raise InputError(
+            f"a certificate is about the discounted return, so there is none for the {objective.words}; leave one out"
+        )
 
 
 def _random_return(mdp: MDP, watch: Watch) -> planning.Certified[float]:
     return planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp), watch))
 
 
-def _check_size(tree: TreePolicy, limits: Limits) -> None:
-    if limits.max_depth is not None and tree.depth > limits.max_depth:
-        raise FalseClaimError(f"the method's tree has depth {tree.depth}, but at most {limits.max_depth} was asked for")
-    if limits.max_leaf_nodes is not None and tree.n_leaves > limits.max_leaf_nodes:
+def _check_size(tree: TreePolicy, size: Size) -> None:
+    if size.max_depth is not None and tree.depth > size.max_depth:
+        raise FalseClaimError(f"the method's tree has depth {tree.depth}, but at most {size.max_depth} was asked for")
+    if size.max_leaf_nodes is not None and tree.n_leaves > size.max_leaf_nodes:
         raise FalseClaimError(
-            f"the method's tree has {tree.n_leaves} leaves, but at most {limits.max_leaf_nodes} were asked for"
+            f"the method's tree has {tree.n_leaves} leaves, but at most {size.max_leaf_nodes} were asked for"
         )
 
 
-def _check_available(mdp: MDP, policy: Ints, method: str) -> None:
-    """Raise if a tree names an action in a state that can be reached and does not offer it."""
-    found = violation(mdp, policy)
-    if found is None:
-        return
-    if method == "search":
-        raise FalseClaimError(f"the tree names an unavailable action, which was forbidden: {found}")
-    raise InputError(
-        f"the tree of {method} names an unavailable action: {found}; "
-        "use --method search, which looks for a tree that does not, or --unavailable fallback"
-    )
+def _check_rules(task: Task, policy: Ints, method: Method) -> None:
+    """Raise if the actions [S] that a tree names break a rule."""
+    for rule in task.rules:
+        found = rule.violation(task.mdp, policy)
+        if found is None and (allowed := rule.allowed(task.mdp)) is not None and not names_only(allowed, policy):
+            found = f"breaks the rule that it {rule.words}"
+        if found is None:
+            continue
+        if method.keeps_rules:
+            raise FalseClaimError(f"the tree of {method.name} {found}")
+        relaxed = "--unavailable fallback" if rule == AvailableOnly() else "leave out the rule"
+        raise InputError(
+            f"the tree of {method.name} {found}; "
+            f"use --method search, which looks for a tree that does not, or {relaxed}"
+        )
 
 
 def _checked_bound(

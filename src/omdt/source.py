@@ -5,19 +5,27 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from omdt.errors import InputError
 
 GYMNASIUM = "gym:"
+"""How the name of a Gymnasium environment begins."""
+
+
+class SourceDict(TypedDict):
+    """A source in JSON."""
+
+    problem: str
+    settings: list[str]
 
 
 @dataclass(frozen=True)
 class Source:
-    """What PROBLEM and `--set` are called on the command line.
+    """A problem as the command line names it, with PROBLEM and `--set`.
 
     Attributes:
-        problem: a registered name or `gym:ENV_ID`, or the absolute path of a file.
+        problem: a registered name, `gym:ENV_ID` or the absolute path of a file.
         settings: the parameters, each as NAME=VALUE.
     """
 
@@ -31,12 +39,12 @@ class Source:
         parameters: Mapping[str, object],
         parse: Callable[[Iterable[str]], Mapping[str, object]],
     ) -> "Source | None":
-        """The source of a problem that was made with some parameters; None if these have no spelling as settings.
+        """The source of a problem that was made with some parameters; None if these cannot be written as settings.
 
         Args:
             problem: a name, or the path of a file.
-            parameters: the values by their names.
-            parse: reads settings; what is recorded must give the same parameters back.
+            parameters: the parameters by name.
+            parse: reads settings; reading the recorded settings must give the same parameters again.
         """
         settings = tuple(f"{name}={_spelled(value)}" for name, value in parameters.items())
         try:
@@ -47,7 +55,7 @@ class Source:
         return cls(Path(os.path.abspath(problem)) if isinstance(problem, Path) else problem, settings)
 
     def spelled(self, folder: str | Path = ".") -> str:
-        """The problem as PROBLEM names it in a folder: files relative to it, unless they are on another drive."""
+        """PROBLEM as one would type it in a folder: files are relative to it, unless they are on another drive."""
         if isinstance(self.problem, str):
             return self.problem
         try:
@@ -56,13 +64,13 @@ class Source:
             return str(self.problem)
         return f"./{text}" if text.startswith((GYMNASIUM, "-")) else text
 
-    def to_dict(self, folder: str | Path = ".") -> dict[str, Any]:
-        """The source as a solution in a folder holds it."""
+    def to_dict(self, folder: str | Path = ".") -> SourceDict:
+        """The source as it is stored in a solution that lies in a folder."""
         return {"problem": self.spelled(folder), "settings": list(self.settings)}
 
     @classmethod
-    def from_dict(cls, data: Any, folder: str | Path = ".") -> "Source":
-        """The source that a solution in a folder holds."""
+    def from_dict(cls, data: object, folder: str | Path = ".") -> "Source":
+        """The source that is stored in a solution that lies in a folder."""
         problem, settings = (data.get("problem"), data.get("settings")) if isinstance(data, dict) else (None, None)
         if not isinstance(problem, str) or not problem or "\0" in problem:
             raise InputError(f"'source' names the problem {problem!r:.80}; it must be a name or a file")

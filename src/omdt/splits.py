@@ -1,18 +1,19 @@
-"""Splits: the questions a tree may ask of a state, the paper's side(s, j, k).
+"""Splits: the questions that a tree may ask about a state, the paper's side(s, j, k).
 
 A question is one of
 
-- a threshold k on feature j: left when X(s, j) ≤ k, with one k midway between every two neighbouring values of X(·, j);
-- an equality on a categorical feature j: left when X(s, j) = k, with one k for every value;
-- a predicate given by the user for every state: left when it does not hold. Predicates are read as further columns of
-  0 and 1 behind the features, so that a tree over them is an ordinary tree with thresholds at ½.
+- a threshold k on feature j: left if X(s, j) ≤ k, with one k midway between every two neighbouring values of X(·, j);
+- an equality on a categorical feature j: left if X(s, j) = k, with one k per value;
+- a predicate that the user gives for every state: left if it does not hold. Predicates are additional columns of 0 and
+  1 after the features, so a tree over them is an ordinary tree with thresholds at ½.
 
-Two questions that divide the states into the same two sets, in either order, are one question; the first is kept.
-A question with the same answer in every state is none.
+If two questions divide the states into the same two sets, whichever set is left, only the first one is kept. A question
+with the same answer in every state is dropped.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,12 +23,20 @@ from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
 
 
+class Candidate(NamedTuple):
+    """A question: the column it is about, the number it compares with, and whether it asks for equality."""
+
+    feature: int
+    threshold: float
+    equality: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Splits:
     """The candidate questions for the states of one MDP.
 
     Attributes:
-        observations: [S, F'] what a tree reads in each state: the features, then one column a predicate.
+        observations: [S, F'] what a tree reads in each state: the features, then one column per predicate.
         feature_names: F' names of the columns.
         feature: [K] column of each question.
         threshold: [K] threshold, or the value of an equality.
@@ -73,49 +82,54 @@ class Splits:
             predicates: [S, P] whether each of P predicates holds in each state.
             labels: P names of the predicates.
         """
-        if isinstance(features, str):
-            raise InputError(f"features must be a list of names, not the one string {features!r}")
-        asked = mdp.feature_names if features is None else tuple(features)
-        for what, chosen, among in (("", asked, mdp.feature_names), ("categorical ", categorical, asked)):
-            for name in chosen:
-                if name not in among:
-                    raise InputError(f"the {what}feature {name!r} is not one of {', '.join(among)}")
-        holds = _predicates(predicates, labels, mdp)
-        observations = np.hstack([mdp.features, holds])
-        names = (*mdp.feature_names, *labels)
-
-        candidates: list[tuple[int, float, bool]] = []
-        for j, name in enumerate(names):
-            if j < mdp.n_features and name not in asked:
-                continue
+        asked = _asked_features(mdp, features, categorical)
+        observations = np.hstack([mdp.features, _predicates(predicates, labels, mdp)])
+        columns = [*(mdp.feature_names.index(name) for name in asked), *range(mdp.n_features, observations.shape[1])]
+        equalities = {mdp.feature_names.index(name) for name in categorical}
+        candidates: list[Candidate] = []
+        for j in sorted(set(columns)):
             values = np.unique(observations[:, j])
-            if name in categorical:
-                candidates += [(j, float(value), True) for value in values]
-            else:
-                candidates += [(j, float(k), False) for k in midpoints(values)]
+            numbers = values if j in equalities else midpoints(values)
+            candidates += [Candidate(j, float(k), j in equalities) for k in numbers]
         kept = _distinct(observations, candidates)
         return cls(
             observations=observations,
-            feature_names=names,
-            feature=np.array([j for j, _, _ in kept], dtype=np.int64),
-            threshold=np.array([k for _, k, _ in kept], dtype=np.float64),
-            equality=np.array([equality for _, _, equality in kept], dtype=np.bool_),
+            feature_names=(*mdp.feature_names, *labels),
+            feature=np.array([question.feature for question in kept], dtype=np.int64),
+            threshold=np.array([question.threshold for question in kept], dtype=np.float64),
+            equality=np.array([question.equality for question in kept], dtype=np.bool_),
         )
 
 
+def _asked_features(mdp: MDP, features: Collection[str] | None, categorical: Collection[str]) -> Collection[str]:
+    """The names of the features that may be asked about; raises if a name is unknown."""
+    if isinstance(features, str):
+        raise InputError(f"features must be a list of names, not the one string {features!r}")
+    asked = mdp.feature_names if features is None else tuple(features)
+    for what, chosen, among in (("", asked, mdp.feature_names), ("categorical ", categorical, asked)):
+        for name in chosen:
+            if name not in among:
+                raise InputError(f"the {what}feature {name!r} is not one of {', '.join(among)}")
+    return asked
+
+
 def answers(column: Floats, threshold: float, equality: bool) -> Bools:
-    """Whether each value goes right: above the threshold, or different from it in an equality."""
+    """Whether each value goes right: it is above the threshold or, in an equality, different from it."""
     return column != threshold if equality else column > threshold
 
 
 def midpoints(values: Floats) -> Floats:
-    """The thresholds midway between sorted distinct values: at least the lower and less than the upper neighbour."""
+    """The thresholds midway between sorted distinct values.
+
+    Rounding never moves a threshold below its lower neighbour or up to its upper neighbour.
+    """
     lower, upper = values[:-1], values[1:]
     middle = lower / 2 + upper / 2
     return np.where((middle >= lower) & (middle < upper), middle, lower)
 
 
 def _predicates(predicates: ArrayLike | None, labels: Sequence[str], mdp: MDP) -> Floats:
+    """[S, P] the predicates as numbers; raises unless they fit the states and have labels that are distinct."""
     holds = np.zeros((mdp.n_states, 0)) if predicates is None else np.asarray(predicates)
     if holds.ndim != 2 or len(holds) != mdp.n_states:
         raise InputError(f"predicates must have shape [S, P] = [{mdp.n_states}, P] but have shape {holds.shape}")
@@ -131,9 +145,9 @@ def _predicates(predicates: ArrayLike | None, labels: Sequence[str], mdp: MDP) -
     return holds.astype(np.float64)
 
 
-def _distinct(observations: Floats, candidates: list[tuple[int, float, bool]]) -> list[tuple[int, float, bool]]:
-    """The candidates without those that repeat the partition of an earlier one or divide nothing."""
-    seen: dict[tuple[int, int], list[tuple[int, float, bool]]] = {}
+def _distinct(observations: Floats, candidates: list[Candidate]) -> list[Candidate]:
+    """The candidates without those that divide the states like an earlier one or do not divide them."""
+    seen: dict[tuple[int, int], list[Candidate]] = {}
     kept = []
     for candidate, key in zip(candidates, _keys(observations, candidates), strict=True):
         if key is None or any(_alike(observations, candidate, other) for other in seen.get(key, ())):
@@ -143,11 +157,11 @@ def _distinct(observations: Floats, candidates: list[tuple[int, float, bool]]) -
     return kept
 
 
-def _keys(observations: Floats, candidates: list[tuple[int, float, bool]]) -> Iterator[tuple[int, int] | None]:
-    """A key per candidate, the same for the same partition; None where nothing is divided.
+def _keys(observations: Floats, candidates: list[Candidate]) -> Iterator[tuple[int, int] | None]:
+    """One key per candidate, equal for equal partitions; None for a candidate that does not divide the states.
 
-    Every state has two random weights, and the key is the weight of the side on which state 0 is not. So all
-    thresholds of a feature are looked at in one pass over its sorted values.
+    Every state has two random weights, and the key is the total weight of the side that state 0 is not on. This way,
+    one pass over the sorted values of a feature gives the keys of all its thresholds.
     """
     weights = np.random.default_rng(0).integers(0, 2**64, size=(2, len(observations)), dtype=np.uint64)
     column = -1
@@ -167,7 +181,7 @@ def _keys(observations: Floats, candidates: list[tuple[int, float, bool]]) -> It
         yield int(other[0]), int(other[1])
 
 
-def _alike(observations: Floats, one: tuple[int, float, bool], other: tuple[int, float, bool]) -> bool:
+def _alike(observations: Floats, one: Candidate, other: Candidate) -> bool:
     """Whether two candidates divide the states into the same two sets."""
     first, second = (answers(observations[:, j], k, equality) for j, k, equality in (one, other))
     return np.array_equal(first ^ first[0], second ^ second[0])

@@ -47,13 +47,13 @@ def fixpoint(
     M: sparse.csr_array,
     b: Floats,
     start: Floats,
-    discount: float,
+    shrinkage: float,
     *,
     norm: float,
     accuracy: float = 0.0,
     watch: Watch | None = None,
 ) -> Floats:
-    """Solve x = b + M x, where M ≥ 0 shrinks every vector by the discount in the given norm (1 or ∞).
+    """Solve x = b + M x, where M ≥ 0 shrinks the given norm (1 or ∞) of every vector by the part `shrinkage` or more.
 
     The residual is brought below `accuracy`, or as low as `TARGET` asks for if that is more.
     """
@@ -63,7 +63,7 @@ def fixpoint(
         # One step of refinement with an accurate residual removes the rounding of the factorisation.
         correction: Floats = lu_solve(factors, b + product(M, x) - x, check_finite=False)
         return x + correction
-    system = System(M, b, start, discount, norm, accuracy, watch)
+    system = System(M, b, start, shrinkage, norm, accuracy, watch)
     for improve in (system.by_krylov, system.by_factors, system.by_sweeps):
         if system.finished:
             break
@@ -84,19 +84,19 @@ class System:
         M: sparse.csr_array,
         b: Floats,
         start: Floats,
-        discount: float,
+        shrinkage: float,
         norm: float,
         accuracy: float,
         watch: Watch | None,
     ) -> None:
-        self.M, self.b, self.discount, self.norm, self.accuracy, self.watch = M, b, discount, norm, accuracy, watch
+        self.M, self.b, self.shrinkage, self.norm, self.accuracy, self.watch = M, b, shrinkage, norm, accuracy, watch
         self.x = start
         self.residual = b + M @ start - start
 
     @property
     def goal(self) -> float:
         """The size of the residual that is small enough."""
-        return max(self.accuracy, max(0.1 * TARGET * (1 - self.discount), 4 * EPSILON) * self._size(self.x))
+        return max(self.accuracy, max(0.1 * TARGET * self.shrinkage, 4 * EPSILON) * self._size(self.x))
 
     @property
     def finished(self) -> bool:

@@ -1,4 +1,4 @@
-"""What every command needs of the machine that it runs on: a place to print to, and the number of cores."""
+"""What every command needs to know about its machine: where to print, and the number of cores."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def console(stderr: bool = False) -> "Console":
-    """A console that colours a terminal and neither colours nor folds in a pipe."""
+    """A console that uses colours on a terminal, and neither colours nor line breaks of its own in a pipe."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout

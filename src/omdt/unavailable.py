@@ -1,9 +1,8 @@
-"""Unavailable actions in a tree's own words: where a leaf names one, what is played there, and who must be told.
+"""Unavailable actions of a tree: in which states its leaves name one, what is played there, and what users are told.
 
-A state is visited if the policy of the tree comes to it from a first state, and reached if any policy does. Where a
-visited state does not offer the action of its leaf, another is played (see `omdt.mdp`); the table of such observations
-goes with the tree wherever it is exported to. A tree may instead be forbidden to name, in any state that can be
-reached, an action that the state does not offer.
+A state is visited if the policy of the tree can reach it from an initial state. Where a visited state does not offer
+the action of its leaf, another one is played (see `omdt.mdp`); the table of these observations goes with the tree
+wherever it is exported to. The rule `AvailableOnly` (`omdt.rules`) allows no such leaves at all.
 """
 
 from collections import Counter
@@ -13,19 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from omdt.exceptions import Exceptions
-from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.mdp import MDP, Floats, Ints
 from omdt.planning import visited
 from omdt.tree import TreePolicy, printable
 
-FALLBACK, FORBID = "fallback", "forbid"
-RULES = (FALLBACK, FORBID)
-"""What a tree may do where its action is not available: name it and have another played, or not name it at all."""
-
 MOST_EXCEPTIONS = 10_000
-"""Rows of a tree's table of exceptions; a longer one would make exported code of many megabytes."""
+"""Maximum number of rows in a tree's table of exceptions; more would make exported code of many megabytes."""
 
 MOST_SENTENCES = 10
-"""Pairs of a missing and a played action that are told in words, each with its number of states."""
+"""Maximum number of pairs of a missing and a played action that are told in words, one sentence per pair."""
 
 
 @dataclass(frozen=True)
@@ -97,34 +92,6 @@ def with_exceptions(mdp: MDP, tree: TreePolicy, observations: Floats) -> TreePol
     alike = int((missing & (least < most))[group].sum())
     table = Exceptions(seen[kept], least[kept], mdp.fallback, alike, len(listed) - len(kept))
     return replace(tree, exceptions=table)
-
-
-def allowed_actions(mdp: MDP, rule: str) -> Bools | None:
-    """[S, A] what a leaf with each state may name by one of `RULES`; None if every leaf may name everything.
-
-    Where it is forbidden to name unavailable actions, states that no policy can reach do not count.
-    """
-    if rule != FORBID:
-        return None
-    allowed: Bools = mdp.available | ~mdp.reached[:, None]
-    return None if allowed.all() else allowed
-
-
-def names_only(allowed: Bools, policy: Ints) -> bool:
-    """Whether a policy [S] takes an allowed action [S, A] in every state."""
-    return bool(allowed[np.arange(len(policy)), policy].all())
-
-
-def violation(mdp: MDP, policy: Ints) -> str | None:
-    """The first state that can be reached and does not offer the action of a policy [S], in words."""
-    missing = mdp.reached & ~mdp.available[np.arange(mdp.n_states), policy]
-    if not missing.any():
-        return None
-    s = int(np.argmax(missing))
-    seen = ", ".join(f"{name} = {x:.6g}" for name, x in zip(mdp.feature_names, mdp.features[s], strict=True))
-    more = int(missing.sum()) - 1
-    others = f" and {more:,} other{'s' if more > 1 else ''}" if more else ""
-    return f"{mdp.action_names[policy[s]]!r} is not available in state {int(mdp.origin[s])} ({seen:.200}){others}"
 
 
 def sentences(replaced: Sequence[Replaced], exceptions: Exceptions) -> list[str]:

@@ -1,7 +1,7 @@
-"""Watch: the clock of one run, what ends it early, and the record of what it found so far.
+"""Watch: the clock of one run, what ends it early, and the record of what it has found so far.
 
-Compilation is not charged to the time limit: the first call of a compiled loop on a machine takes seconds, which say
-nothing about the problem. The clock stands still while numba compiles.
+Compilation does not count towards the time limit: the first call of a compiled loop on a machine takes seconds, which
+say nothing about the problem. The clock stands still while numba compiles.
 """
 
 import math
@@ -16,31 +16,33 @@ from numba.core import event
 from threadpoolctl import ThreadpoolController
 
 TracePoint = tuple[float, float, float]
-"""Seconds since the start, or nodes where these are limited; value of the best tree; upper bound."""
+"""Seconds since the start, or nodes if their number is limited; value of the best tree; upper bound."""
 
 GRACE_SHARE, GRACE_SECONDS = 0.05, 0.8
-"""By how much a run may exceed its time limit to evaluate the tree that it returns: a share of the limit, and more."""
+"""How far a run may exceed its time limit in order to evaluate the tree that it returns: this share of the limit, plus
+this many seconds. The promise is 5 % and one second; the rest of that second is for what follows the evaluation."""
 
 LEAST_SECONDS = 0.2
-"""For that evaluation in any case: enough for some ten thousand states."""
+"""Minimum number of seconds for that evaluation: enough for some ten thousand states."""
 
 INTERRUPT_SECONDS = 1.5
-"""The same after Ctrl-C. Another Ctrl-C within this time is taken for an impatient repetition of the first."""
+"""Maximum number of seconds for that evaluation after Ctrl-C, because the promise is to end within two seconds. Another
+Ctrl-C within this time counts as an impatient repetition of the first one."""
 
 
 class OutOfTimeError(Exception):
-    """A watch ran out in the middle of a computation."""
+    """The time of a watch ended in the middle of a computation."""
 
 
 class _CompileClock(event.Listener):
-    """Adds up the seconds that numba compiles in this process; compilations that call for others count once."""
+    """Adds up the seconds that numba compiles in this process; nested compilations count once."""
 
     def __init__(self) -> None:
         self._finished, self._depth, self._began = 0.0, 0, 0.0
 
     @property
     def seconds(self) -> float:
-        """Seconds of compilation so far, a compilation under way included."""
+        """Seconds of compilation so far, including a compilation that is running."""
         return self._finished + (time.perf_counter() - self._began if self._depth else 0.0)
 
     def on_start(self, event: event.Event) -> None:
@@ -61,13 +63,13 @@ event.register("numba:compile", _compiling)  # type: ignore[no-untyped-call]
 
 
 class Watch:
-    """The clock of one run and the record of what it found so far.
+    """The clock of one run and the record of what it has found so far.
 
     Args:
         time_limit: seconds, or None.
-        listener: hears of every improvement, with the seconds since the start.
-        node_limit: partial trees to look at, or None. With a limit the trace counts nodes instead of seconds, so that
-            it is the same in every run.
+        listener: called with every improvement and the seconds since the start.
+        node_limit: maximum number of partial trees to explore, or None. With a limit the trace counts nodes instead of
+            seconds, so that it is the same in every run.
     """
 
     def __init__(
@@ -87,12 +89,12 @@ class Watch:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start, without those in which numba compiled."""
+        """Seconds since the start, without the time in which numba compiled."""
         return time.perf_counter() - _compiling.seconds - self.start
 
     @property
     def remaining(self) -> float:
-        """Seconds until the time limit less what is reserved, never negative; none after an interrupt."""
+        """Seconds until the time limit, without what is reserved; 0 when these are over and after an interrupt."""
         return 0.0 if self.interrupted else max(0.0, self.time_limit - self.reserved - self.elapsed)
 
     def check(self) -> None:
@@ -107,25 +109,25 @@ class Watch:
 
     @property
     def out_of_nodes(self) -> bool:
-        """Whether as many nodes were looked at as the limit allows."""
+        """Whether the limit on nodes has been reached."""
         return self.node_limit is not None and self.nodes >= self.node_limit
 
     def interrupt(self) -> None:
-        """End the time that remains, as Ctrl-C does."""
+        """Leave no time to the run, as Ctrl-C does."""
         self._interrupted_at = self.elapsed
 
     def part(self, seconds: float) -> "Watch":
-        """A watch without a listener for a part of the run; an interrupt of the run ends the part, too."""
+        """A watch without a listener for a part of the run; interrupting the run also ends the part."""
         part = Watch(min(seconds, self.remaining))
         part.whole = self
         return part
 
     def reserve(self, seconds: float) -> None:
-        """Keep this much of the time limit back for what is done with the best tree at the end, at most half of it."""
+        """Reserve seconds of the time limit, at most half of it, for improving the best tree at the end."""
         self.reserved = min(seconds, self.time_limit / 2)
 
     def closing(self) -> "Watch":
-        """A watch for the evaluation of the returned tree: a run may exceed its time limit by a little for it."""
+        """A watch for evaluating the returned tree, for which a run may exceed its time limit a little."""
         end = (1 + GRACE_SHARE) * self.time_limit + GRACE_SECONDS
         if self._interrupted_at is not None:
             end = min(end, self._interrupted_at + INTERRUPT_SECONDS)
@@ -133,9 +135,9 @@ class Watch:
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
-        """Let the first Ctrl-C end the time that remains instead of the program; a later one ends the program.
+        """Let the first Ctrl-C end the remaining time instead of the program; a later one ends the program.
 
-        An exception in the middle of compiled code would be lost or do harm. Only the main thread hears of signals.
+        An exception in the middle of compiled code would be lost or do harm. Only the main thread receives signals.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -149,7 +151,7 @@ class Watch:
                 if callable(before):
                     before(number, frame)  # type: ignore[arg-type]
 
-        # A handler that was not set from Python cannot be put back; the default stands in for it.
+        # A handler that was not set from Python cannot be restored; the default takes its place.
         before = signal.signal(signal.SIGINT, on_signal) or signal.SIG_DFL
         try:
             yield
@@ -157,7 +159,7 @@ class Watch:
             signal.signal(signal.SIGINT, before)
 
     def report(self, value: float, bound: float) -> None:
-        """Record the value of the best tree and the bound; the listener hears of it."""
+        """Record the value of the best tree and the bound, and pass them on to the listener."""
         seconds = round(self.elapsed, 4)
         if not self.trace or self.trace[-1][1:] != (value, bound):
             self.trace.append((seconds if self.node_limit is None else float(self.nodes), value, bound))
@@ -173,9 +175,10 @@ def _controller() -> ThreadpoolController:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let the linear algebra use one thread: on systems of this size several wait for one another, and round otherwise.
+    """Let the linear algebra use one thread.
 
-    The libraries of numpy and scipy are loaded when this module is, so the controller knows them all.
+    On systems of this size several threads would wait for one another, and they would round differently. The libraries
+    of numpy and scipy are loaded together with this module, so the controller knows them all.
     """
     with _controller().limit(limits=1):
         yield

@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 
 import omdt
-from omdt import MDP, InputError, Splits, TreePolicy, planning
+from omdt import MDP, InputError, TreePolicy, planning
 from omdt.environments import PAPER
+from omdt.limits import Limits
 from omdt.methods.copy import copy_optimal_policy, grow
-from omdt.solution import Claim, Limits, Stop
+from omdt.methods.options import CopyOptions
+from omdt.solution import Claim, Stop
+from omdt.task import Size, Task
 from omdt.watch import Watch
 from strategies import environment, mdps
 
@@ -32,7 +35,7 @@ WITH_THE_REFERENCE = [
 
 
 def copy(mdp: MDP, **options: str) -> Claim:
-    return copy_optimal_policy(mdp, Splits.of(mdp), Limits(), Watch(), **options)
+    return copy_optimal_policy(Task.over_thresholds(mdp, Size()), Limits(), Watch(), CopyOptions(**options))
 
 
 def optimal_actions(mdp: MDP) -> np.ndarray:
@@ -90,7 +93,7 @@ def test_states_that_look_alike_share_an_action_that_is_optimal_in_all():
 
 
 def test_ties_that_do_not_exist_are_refused():
-    with pytest.raises(InputError, match="ties is 'first'; it must be one of lowest, any"):
+    with pytest.raises(InputError, match="ties is 'first'; it must be lowest or any"):
         copy(environment("xor"), ties="first")
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import omdt
 from omdt import MDP, InputError, Splits, planning
 from omdt.methods import iddt as module
-from omdt.methods.iddt import SoftTree, discretised, iddt, return_gradient, scaling
-from omdt.solution import Limits, Stop
+from omdt.methods.iddt import SoftTree, discretised, return_gradient, scaling
+from omdt.solution import Stop
+from omdt.task import Size
 from omdt.watch import Watch
 from strategies import environment, mdps
 
@@ -106,7 +107,7 @@ def test_the_same_seed_gives_the_same_tree():
     ],
 )
 def test_the_tree_is_complete_within_the_limits(limits, depth):
-    assert module._depth(Limits(**limits)) == depth
+    assert module._depth(Size(**limits)) == depth
 
 
 @pytest.mark.parametrize(
@@ -119,8 +120,8 @@ def test_limits_that_do_not_fit_are_refused(limits, message):
 
 def test_categories_are_refused():
     mdp = environment("xor")
-    with pytest.raises(InputError, match="iddt asks for thresholds only"):
-        iddt(mdp, Splits.of(mdp, categorical=["X"]), Limits(max_depth=1), Watch())
+    with pytest.raises(InputError, match="iddt asks thresholds on every feature"):
+        omdt.solve(mdp, method="iddt", max_depth=1, splits=Splits.of(mdp, categorical=["X"]))
 
 
 def test_a_time_limit_ends_it_with_a_tree():

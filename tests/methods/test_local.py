@@ -7,10 +7,13 @@ from hypothesis import strategies as st
 
 import omdt
 from omdt import MDP, Splits, planning
+from omdt.limits import Limits
 from omdt.methods.search import method
 from omdt.methods.search.local import LocalSearch, to_policy
 from omdt.methods.search.ranks import Ranks
-from omdt.solution import Limits, Stop
+from omdt.solution import Stop
+from omdt.task import Size
+from omdt.task import Task as Asked
 from omdt.tree import LEAF, TreePolicy
 from omdt.watch import Watch
 from strategies import environment, mdps
@@ -58,7 +61,7 @@ def test_a_tree_that_is_not_proven_is_locally_best(monkeypatch: pytest.MonkeyPat
 def test_time_that_was_kept_back_makes_the_last_tree_locally_best() -> None:
     mdp = environment("frozenlake_8x8")
     splits, watch = Splits.of(mdp), Watch(1000.0)
-    local = LocalSearch(mdp, splits, Limits(max_depth=2), watch)
+    local = LocalSearch(Asked(mdp, splits, Size(2)), Limits(), watch)
     local.start()
     watch.reserve(500.0)
     watch.start -= 500.0
@@ -92,7 +95,7 @@ def test_a_run_ends_when_value_and_optimum_meet_at_any_size() -> None:
 @pytest.mark.parametrize("limits", [{"max_depth": 50}, {"max_leaf_nodes": 40}, {"max_depth": 12, "max_leaf_nodes": 60}])
 def test_a_copy_of_the_optimal_policy_that_fits_ends_the_run(limits: dict[str, int]) -> None:
     mdp = environment("frozenlake_8x8")
-    local = LocalSearch(mdp, Splits.of(mdp), Limits(**limits), Watch())
+    local = LocalSearch(Asked.over_thresholds(mdp, Size(**limits)), Limits(), Watch())
     local.start()
     assert local.optimal_reached
     solution = omdt.solve(mdp, **limits)
@@ -107,7 +110,8 @@ def test_a_copy_of_the_optimal_policy_that_fits_ends_the_run(limits: dict[str, i
 @settings(max_examples=40)
 def test_a_copy_returns_what_the_optimal_policy_returns(mdp: MDP, seed: int) -> None:
     splits = Splits.of(mdp)
-    local = LocalSearch(mdp, splits, Limits(max_leaf_nodes=int(np.random.default_rng(seed).integers(1, 8))), Watch())
+    size = Size(max_leaf_nodes=int(np.random.default_rng(seed).integers(1, 8)))
+    local = LocalSearch(Asked(mdp, splits, size), Limits(), Watch())
     best = planning.expected_return(mdp, planning.optimal_values(mdp))
     for tree in local._copies():
         policy = to_policy(tree, splits, mdp)

@@ -15,14 +15,17 @@ import pytest
 import omdt
 from omdt import cli, planning
 from omdt.errors import InputError
+from omdt.limits import Limits
 from omdt.mdp import MDP
 from omdt.methods.search import evaluation, exact, frontier, symmetry, tables
 from omdt.methods.search.boxes import Regions, decisive
 from omdt.methods.search.local import LocalSearch, local_search, to_policy
 from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, SweptLosses
 from omdt.methods.search.options import DenseOptions, SweptOptions
-from omdt.solution import Limits, Solution, Stop
+from omdt.solution import Solution, Stop
 from omdt.splits import Splits
+from omdt.task import Size
+from omdt.task import Task as Asked
 from omdt.watch import INTERRUPT_SECONDS, OutOfTimeError, Watch
 from tasks import LABELS, Task, best_return, game, random_mdp, random_questions, rare_paths, symmetric_mdp
 
@@ -158,14 +161,14 @@ def test_raised_targets_leave_the_tables_of_the_proof_where_they_are() -> None:
 
 def _frontier(name: str, gap: float = 1e-4) -> frontier.Frontier:
     mdp = omdt.make(name)
-    return _frontier_of(mdp, Splits.of(mdp), Limits(max_depth=2, gap=gap))
+    return _frontier_of(Asked.over_thresholds(mdp, Size(2)), Limits(gap=gap))
 
 
-def _frontier_of(mdp: MDP, splits: Splits, limits: Limits) -> frontier.Frontier:
+def _frontier_of(asked: Asked, limits: Limits) -> frontier.Frontier:
     watch = Watch()
-    local = LocalSearch(mdp, splits, limits, watch)
+    local = LocalSearch(asked, limits, watch)
     local.start()
-    return frontier.Frontier(mdp, limits, watch, local)
+    return frontier.Frontier(asked.mdp, limits, watch, local)
 
 
 def test_what_workers_remember_is_not_taken_for_a_leak() -> None:
@@ -307,8 +310,8 @@ def test_option_bound_holds_for_every_completion(block: int, monkeypatch: pytest
         mdp = random_mdp(rng)
         splits = random_splits(mdp, rng)
         depth = int(rng.integers(0, 3))
-        limits, watch = Limits(max_depth=depth), Watch()
-        local = LocalSearch(mdp, splits, limits, watch)
+        limits, watch = Limits(), Watch()
+        local = LocalSearch(Asked(mdp, splits, Size(depth)), limits, watch)
         local.start()
         local.climb(3)
         search = frontier.Frontier(mdp, limits, watch, local)
@@ -464,7 +467,7 @@ def test_raised_targets_bound_every_tree_and_leave_the_proof_alone(monkeypatch: 
             patch.setattr(frontier, "PATIENCE", 0.0)
             patch.setattr(frontier, "NODES_A_CASE", 1)
             patch.setattr(frontier, "SHARE", 0.0)
-            search = _frontier_of(task.mdp, task.splits, Limits(*task.size))
+            search = _frontier_of(Asked(task.mdp, task.splits, Size(*task.size)), Limits())
             search.round(lambda: None)
             lowered += search.proven < search.unrestricted
             assert search.bound >= task.best - 1e-12 * abs(task.best), seed
@@ -481,7 +484,7 @@ def test_pinned_states_close_no_tree_that_reaches_the_target(monkeypatch: pytest
         rng = np.random.default_rng(80_000 + seed)
         task = Task.random(rng, game)
         monkeypatch.setattr(exact, "SURVIVORS", float(rng.choice([0.5, 1.0])))
-        search = _frontier_of(task.mdp, task.splits, Limits(*task.size))
+        search = _frontier_of(Asked(task.mdp, task.splits, Size(*task.size)), Limits())
         optimum, rounding = search.explorer.losses.optimum, 1e-9 * max(1.0, abs(task.best))
         for target in (task.best - 1e-6, task.best + 1e-6, task.best + (optimum - task.best) * rng.random()):
             if target >= optimum:
@@ -580,18 +583,17 @@ def test_large_mdp_gets_a_tree_and_the_optimum_as_bound() -> None:
 
 def test_local_search_respects_limits_and_reports_its_tree() -> None:
     mdp = omdt.make("frozenlake_8x8")
-    splits = Splits.of(mdp)
-    for limits in (Limits(max_depth=2), Limits(max_leaf_nodes=3), Limits(max_depth=3, max_leaf_nodes=5)):
-        tree = local_search(mdp, splits, limits, Watch(0.5))
-        assert limits.max_depth is None or tree.depth <= limits.max_depth
-        assert limits.max_leaf_nodes is None or tree.n_leaves <= limits.max_leaf_nodes
+    for size in (Size(max_depth=2), Size(max_leaf_nodes=3), Size(max_depth=3, max_leaf_nodes=5)):
+        tree = local_search(Asked.over_thresholds(mdp, size), Limits(), Watch(0.5))
+        assert size.max_depth is None or tree.depth <= size.max_depth
+        assert size.max_leaf_nodes is None or tree.n_leaves <= size.max_leaf_nodes
         assert omdt.evaluate(mdp, tree) > 0.2
 
 
 def test_value_of_local_search_is_that_of_its_tree() -> None:
     mdp = omdt.make("tictactoe_vs_random")
     splits = Splits.of(mdp)
-    local = LocalSearch(mdp, splits, Limits(max_depth=2), Watch())
+    local = LocalSearch(Asked(mdp, splits, Size(2)), Limits(), Watch())
     local.start()
     local.climb(5)
     assert omdt.evaluate(mdp, to_policy(local.best, splits, mdp)) == pytest.approx(local.value, rel=1e-9)

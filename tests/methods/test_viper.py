@@ -12,8 +12,9 @@ import omdt
 from omdt import MDP, InputError, Splits, TreePolicy, errors, planning
 from omdt.errors import MissingExtraError
 from omdt.methods import viper as module
-from omdt.methods.viper import FITTED_SHARE, SAMPLE, KnownMDP, Schedule, learn, stream, viper
-from omdt.solution import Limits, Stop
+from omdt.methods.viper import FITTED_SHARE, SAMPLE, KnownMDP, Schedule, learn, stream
+from omdt.solution import Stop
+from omdt.task import Size
 from omdt.watch import Watch
 from strategies import environment, mdps
 
@@ -194,7 +195,7 @@ def test_out_of_time_the_best_score_so_far_wins():
 
 def test_every_student_adds_its_episodes():
     contest = Contest([1.0, 2.0])
-    learn(contest, Limits(max_depth=0), Schedule(5, 3, 2), Watch())
+    learn(contest, Size(max_depth=0), 0, Schedule(5, 3, 2), Watch())
     assert [episodes for _, episodes in contest.tested] == [3] * 5 + [2] * (3 + 2 + 1)
 
 
@@ -216,8 +217,8 @@ def test_predicates_can_be_asked_and_categories_cannot():
     solution = omdt.solve(mdp, method="viper", max_depth=1, iterations=2, splits=splits)
     assert solution.value == pytest.approx(solution.optimal_return)
     assert solution.tree.feature_names[solution.tree.feature[0]] == "xor"
-    with pytest.raises(InputError, match="viper asks for thresholds only"):
-        viper(mdp, Splits.of(mdp, categorical=["X"]), Limits(max_depth=1), Watch())
+    with pytest.raises(InputError, match="viper asks thresholds on every feature"):
+        omdt.solve(mdp, method="viper", max_depth=1, splits=Splits.of(mdp, categorical=["X"]))
 
 
 @pytest.mark.parametrize("iterations", [0, -1, 1.5, True])

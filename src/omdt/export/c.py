@@ -7,7 +7,7 @@ from omdt.tree import TreePolicy
 
 
 def to_c(tree: TreePolicy) -> str:
-    """A source file with the function `policy`, which gives the index of the action for one observation."""
+    """A source file with the function `policy`, which returns the index of the action for one observation."""
     features, actions = constants(tree)
     return f"""/* A decision tree policy: policy(observation) is the index of the action in policy_actions. */
 
@@ -30,7 +30,7 @@ int policy(const double *observation)
 
 
 def _number(value: float) -> str:
-    """The number in decimal where that is exact, otherwise in hexadecimal, which no compiler rounds."""
+    """The number in decimal if that is exact, otherwise in hexadecimal, which no compiler rounds."""
     decimal = repr(value)
     return decimal if Fraction(decimal) == Fraction(value) else f"{value.hex()} /* {decimal} */"
 
@@ -43,11 +43,13 @@ def _unused(tree: TreePolicy) -> str:
 
 
 def _table(tree: TreePolicy, actions: list[str]) -> str:
-    """The observations on which the tree's action is not available and what is played there, if there are any."""
+    """The observations on which the action of the tree is not available, and what is played there; empty if none."""
     lines = [f"/* {line} */" for line in caveats(tree)]
     table = tree.exceptions.table
     if table:
-        lines.append("/* On these observations the action of the tree is not available; the one beside is played. */")
+        lines.append(
+            "/* On these observations the action of the tree is not available; the actions below are played. */"
+        )
         lines.append(f"static const double policy_exceptions[{len(table)}][{len(tree.feature_names)}] = {{")
         lines += [f"    {{{', '.join(_number(x) for x in observation)}}}," for observation in table]
         lines += ["};", "", f"static const int policy_exception_actions[{len(table)}] = {{"]
@@ -57,7 +59,7 @@ def _table(tree: TreePolicy, actions: list[str]) -> str:
 
 
 def _lookup(tree: TreePolicy) -> str:
-    """The lines that return early on an exceptional observation, if there are any."""
+    """The lines that return early on an exceptional observation; empty if there is none."""
     if not len(tree.exceptions):
         return ""
     return f"""    for (int i = 0; i < {len(tree.exceptions)}; i++) {{
@@ -78,7 +80,7 @@ def _strings(name: str, entries: tuple[str, ...]) -> str:
 
 
 def _string(text: str) -> str:
-    """A literal for the UTF-8 of a text, in ASCII; the escaped question mark cannot begin a trigraph."""
+    """A literal in ASCII for the UTF-8 bytes of a text; question marks are escaped because ?? begins a trigraph."""
     escapes = {ord("\\"): "\\\\", ord('"'): '\\"', ord("?"): "\\?"}
     content = (
         escapes.get(byte, chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")

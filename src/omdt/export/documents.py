@@ -9,11 +9,11 @@ from omdt.tree import TreePolicy, printable
 FORMAT = "omdt-tree-1"
 
 MOST_LISTED = 20
-"""Exceptional observations that the text lists."""
+"""Maximum number of exceptional observations in the text; more would bury the tree."""
 
 
 def to_text(tree: TreePolicy) -> str:
-    """The tree as indented lines, and below it what is played where its action is not available."""
+    """The tree as indented lines, followed by what is played where its action is not available."""
     return "\n".join([tree.to_text(), *_exceptions(tree)]) + "\n"
 
 
@@ -31,7 +31,7 @@ def _exceptions(tree: TreePolicy) -> list[str]:
 
 
 def to_json(tree: TreePolicy) -> str:
-    """The tree with its names, as in the JSON of a solution and without the rest of it."""
+    """The tree with its names: the part of a solution's JSON that is about the tree."""
     return dumped(
         tree,
         {
@@ -52,5 +52,5 @@ def dumped(tree: TreePolicy, content: object) -> str:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     except RecursionError:
         raise InputError(f"the tree is too deep for nested JSON: its depth is {tree.depth}") from None
-    # JSON spells half a surrogate pair as Python does, and no encoding can hold it otherwise.
+    # Half a surrogate pair cannot be encoded; JSON and Python write it with the same escape sequence.
     return text.encode("utf-8", "backslashreplace").decode() + "\n"

@@ -5,7 +5,7 @@ from omdt.tree import LEAF, TreePolicy, printable
 
 
 def to_dot(tree: TreePolicy) -> str:
-    """A directed graph: questions are white boxes, leaves carry the colour of their action."""
+    """A directed graph: questions are white boxes, leaves have the colour of their action."""
     lines = [
         "digraph policy {",
         '    node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="sans-serif"];',
@@ -24,5 +24,5 @@ def to_dot(tree: TreePolicy) -> str:
 
 
 def _string(text: str) -> str:
-    """A quoted string; Graphviz reads backslashes and HTML entities in labels."""
+    """A quoted string; backslashes and ampersands are escaped because they have a meaning in labels."""
     return '"' + text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -9,7 +9,7 @@ JAVASCRIPT = Syntax(condition="if ({}) {{", close="}", result="return {};", equa
 
 
 def to_javascript(tree: TreePolicy) -> str:
-    """A module with the function `policy`, which gives the index of the action for one observation."""
+    """A module with the function `policy`, which returns the index of the action for one observation."""
     features, actions = constants(tree)
     return f"""// A decision tree policy: policy(observation) is the index of the action in ACTIONS.
 
@@ -33,11 +33,13 @@ export function policy(values) {{
 
 
 def _table(tree: TreePolicy, actions: list[str]) -> str:
-    """The observations on which the tree's action is not available and what is played there, if there are any."""
+    """The observations on which the action of the tree is not available, and what is played there; empty if none."""
     lines = [f"// {line}" for line in caveats(tree)]
     table = tree.exceptions.table
     if table:
-        lines.append("// On these observations the action of the tree is not available; the one beside is played.")
+        lines.append(
+            "// On these observations the action of the tree is not available; the action beside them is played."
+        )
         lines.append("const EXCEPTIONS = [")
         lines += [f"    [{list(observation)!r}, {actions[a]}]," for observation, a in table.items()]
         lines.append("];")
@@ -45,7 +47,7 @@ def _table(tree: TreePolicy, actions: list[str]) -> str:
 
 
 def _lookup(tree: TreePolicy) -> str:
-    """The lines that return early on an exceptional observation, if there are any."""
+    """The lines that return early on an exceptional observation; empty if there is none."""
     if not len(tree.exceptions):
         return ""
     return """    const exception = EXCEPTIONS.find(([seen]) => seen.every((x, j) => x === observation[j]));
@@ -61,7 +63,7 @@ def _array(name: str, entries: tuple[str, ...]) -> str:
 
 
 def _string(text: str) -> str:
-    """A literal in ASCII that stays a literal inside an HTML page, too."""
+    """A literal in ASCII in which no HTML tag can begin, so that it is safe inside a page."""
     return json.dumps(text).replace("<", "\\u003c")
 
 

@@ -1,9 +1,9 @@
-"""Where the nodes of a drawn tree stand: every question centred above its two sides, no two boxes in each other's way.
+"""The layout of a drawn tree: every question is centred above its two children, and no boxes overlap.
 
-A subtree is laid out in a frame of its own and described by its outline: the left and the right end of each of its
-rows, the lowest row first. Two subtrees are pushed together until their outlines are one gap apart; only the rows that
-both of them have are looked at, and the outline of the taller one is extended in place. Each row is thus looked at once
-for each subtree that ends in it, so the work is proportional to the number of nodes.
+A subtree is laid out in its own coordinates and described by its outline: the left and the right end of each of its
+rows, the lowest row first. Two subtrees are moved together until their outlines are one gap apart. Only the rows that
+both of them have are compared, and the outline of the taller subtree is extended in place. So each row is visited once
+per subtree that ends in it, and the work is proportional to the number of nodes.
 """
 
 from collections.abc import Callable
@@ -12,31 +12,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from omdt.mdp import Floats, Ints
-from omdt.tree import LEAF, TreePolicy, printable
+from omdt.tree import LEAF, TreePolicy, levels, printable
 
 GAP = 18.0
-"""Least distance between neighbouring boxes."""
+"""Minimum distance between neighbouring boxes, in units of the drawing."""
 BOX_HEIGHT = 32.0
+"""Height of a box: one line of text with some space around it."""
 ROW_GAP = 52.0
-"""Distance between the boxes of one row and those of the next."""
+"""Distance between the boxes of one row and those of the next: enough for the answers on the lines."""
 PADDING = 12.0
-"""Distance of a text from the sides of its box, and of the drawing from its border."""
+"""Distance between a text and the sides of its box, and between the drawing and its border."""
 LONGEST_TEXT = 40
-"""Characters of a name that are drawn."""
+"""Maximum number of characters in a box; a longer text loses its middle."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A drawn tree.
+    """The places of all boxes of a drawn tree.
 
     Attributes:
-        texts: [N] what stands in each box.
+        texts: [N] the text in each box.
         x: [N] centre of each box.
-        level: [N] row of each box, the root's being 0.
+        level: [N] row of each box; the root is in row 0.
         box_width: [N] width of each box.
         box_height: height of every box.
-        width: width of the whole.
-        height: height of the whole.
+        width: width of the drawing.
+        height: height of the drawing.
     """
 
     texts: list[str]
@@ -48,11 +49,11 @@ class Layout:
     height: float
 
     def top(self, node: int) -> float:
-        """Upper end of a box, downwards from the top of the drawing."""
+        """Distance of the top of a box from the top of the drawing."""
         return PADDING + float(self.level[node]) * (self.box_height + ROW_GAP)
 
     def curve(self, parent: int, child: int) -> list[tuple[float, float]]:
-        """The four points of the Bézier curve from the bottom of one box to the top of another."""
+        """The four points of the Bézier curve from the bottom of a parent to the top of its child."""
         start, end = self.top(parent) + self.box_height, self.top(child)
         bend = (start + end) / 2
         x0, x1 = float(self.x[parent]), float(self.x[child])
@@ -60,17 +61,15 @@ class Layout:
 
 
 def laid_out(tree: TreePolicy, measure: Callable[[str], float]) -> Layout:
-    """Place the nodes of a tree whose texts have the measured widths."""
+    """Place the nodes of a tree; `measure` returns the width of a text."""
     texts = [shortened(full_text(tree, i)) for i in range(tree.n_nodes)]
     box_width = np.array([measure(text) + 2 * PADDING for text in texts])
     return placed(tree, texts, box_width, BOX_HEIGHT)
 
 
 def placed(tree: TreePolicy, texts: list[str], box_width: Floats, box_height: float) -> Layout:
-    """Place the nodes of a tree whose boxes have the given sizes."""
-    level = np.zeros(tree.n_nodes, dtype=np.int64)
-    for i in np.flatnonzero(tree.feature != LEAF):
-        level[[tree.left[i], tree.right[i]]] = level[i] + 1
+    """Place the nodes of a tree whose boxes have the given texts and sizes."""
+    level = levels(tree)
     x = _centres(tree, box_width)
     x += PADDING - (x - box_width / 2).min()
     return Layout(
@@ -92,14 +91,14 @@ def full_text(tree: TreePolicy, node: int) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text of a box with the middle left out where it is long; its end holds the number of a question."""
+    """The text without its middle if it is long; the end is kept because it holds the number of a question."""
     half = LONGEST_TEXT // 2
     return text if len(text) <= LONGEST_TEXT else f"{text[:half]}…{text[-half:]}"
 
 
 @dataclass
 class _Outline:
-    """The ends of each row of a subtree, lowest row first, and the centre of its root, in the subtree's own frame."""
+    """The ends of each row of a subtree, lowest row first, and the centre of its root, in the subtree's coordinates."""
 
     left: list[float]
     right: list[float]
@@ -121,14 +120,14 @@ def _centres(tree: TreePolicy, box_width: Floats) -> Floats:
         centre[i] = outlines[i].centre
         outlines[i].left.append(centre[i] - half)
         outlines[i].right.append(centre[i] + half)
-    # Parents stand before their children: each shift is final when those below it are added to it.
+    # Parents come before their children, so the shift of a parent is final when it is added to its children.
     for parent in np.flatnonzero(tree.feature != LEAF):
         shift[[tree.left[parent], tree.right[parent]]] += shift[parent]
     return centre + shift
 
 
 def _joined(one: _Outline, other: _Outline) -> tuple[_Outline, float, float]:
-    """The outline of two neighbours in the frame of the taller, and how far each of them is shifted in it."""
+    """The outline of two neighbours in the coordinates of the taller one, and how far each is shifted in them."""
     common = min(len(one.left), len(other.left))
     distance = GAP + max(end - start for end, start in zip(one.right[-common:], other.left[-common:], strict=True))
     middle = (one.centre + other.centre + distance) / 2

@@ -1,9 +1,9 @@
 """A tree as an ONNX model (needs the extra `onnx`).
 
-The model is a TreeEnsembleRegressor that gives score 1 to the action of the leaf and 0 to all others, and an ArgMax.
-Plain attributes of the operator hold 32-bit numbers; thresholds and observations here are 64-bit tensors, so the model
-compares exactly what the tree compares. It says what the leaves say; the metadata `exceptions` has the observations on
-which another action is played because that one is not available.
+The model is a TreeEnsembleRegressor, which gives score 1 to the action of the leaf and 0 to all others, and an ArgMax.
+The plain attributes of the operator hold 32-bit numbers; here, thresholds and observations are 64-bit tensors, so that
+the model compares exactly the numbers that the tree compares. The model returns the action of the leaf. The metadata
+`exceptions` lists the observations on which that action is not available and another one is played.
 """
 
 import json
@@ -36,7 +36,7 @@ def to_onnx(tree: TreePolicy) -> bytes:
             helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["n", A]),
         ],
     )
-    # Opset 3 is the first with 64-bit thresholds; older opsets are read by more runtimes.
+    # Opset 3 is the first one with 64-bit thresholds; more runtimes read it than newer ones.
     opsets = [helper.make_opsetid("", 15), helper.make_opsetid("ai.onnx.ml", 3)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="omdt")
     names = {"feature_names": json.dumps(tree.feature_names), "action_names": json.dumps(tree.action_names)}
@@ -48,6 +48,7 @@ def to_onnx(tree: TreePolicy) -> bytes:
 
 
 def _attributes(tree: TreePolicy) -> dict[str, Any]:
+    """The attributes of the operator TreeEnsembleRegressor."""
     from onnx import numpy_helper
 
     inner = tree.feature != LEAF

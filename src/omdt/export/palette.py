@@ -1,9 +1,9 @@
-"""The colours of a drawn tree: one for every action, light enough for dark text."""
+"""The colours of a drawn tree: one per action, light enough for dark text."""
 
 INK = "#1c2024"
 PAPER = "#ffffff"
 LINE = "#767b83"
-"""Grey that shows on white and on black."""
+"""A grey that is visible on white and on black."""
 
 COLOURS = (
     "#a6cee3",
@@ -22,5 +22,5 @@ COLOURS = (
 
 
 def colour(action: int) -> str:
-    """The colour of an action; with more actions than colours they start again."""
+    """The colour of an action; if there are more actions than colours, the colours repeat."""
     return COLOURS[action % len(COLOURS)]

@@ -4,18 +4,21 @@ import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omdt.errors import InputError, require
 from omdt.export.layout import BOX_HEIGHT, Layout, laid_out
 from omdt.export.palette import INK, LINE, PAPER, colour
 from omdt.tree import LEAF, TreePolicy
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 FONT_SIZE = 13.0
 RESOLUTION = 144
-"""Dots per inch of a PNG; a unit of the layout is 1/72 inch."""
+"""Dots per inch of a PNG, two per unit of the layout, which is 1/72 inch: sharp on screens of high resolution."""
 MOST_PIXELS = 2**15
-"""Sides longer than this are more than most programs open, and soon more than memory holds."""
+"""Maximum length of a side in pixels; most programs cannot open larger pictures, and they need gigabytes of memory."""
 
 
 def to_png(tree: TreePolicy) -> bytes:
@@ -33,7 +36,7 @@ def to_pdf(tree: TreePolicy) -> bytes:
 
 
 def tree_layout(tree: TreePolicy) -> Layout:
-    """Where the nodes of a drawn tree stand, in units of 1/72 inch."""
+    """The layout of a tree, in units of 1/72 inch."""
     require("matplotlib", "plots", "a picture of a tree")
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
@@ -54,8 +57,8 @@ def _saved(tree: TreePolicy, layout: Layout, **options: Any) -> bytes:
     return stream.getvalue()
 
 
-def draw_tree(axes: Any, tree: TreePolicy, layout: Layout) -> None:
-    """Draw a tree that fills the given axes, its texts as small as that makes them."""
+def draw_tree(axes: "Axes", tree: TreePolicy, layout: Layout) -> None:
+    """Draw a tree that fills the given axes; its texts are scaled with it."""
     axes.set(xlim=(0, layout.width), ylim=(layout.height, 0), aspect="equal")
     axes.set_axis_off()
     room = axes.get_window_extent().transformed(axes.figure.dpi_scale_trans.inverted())
@@ -67,7 +70,7 @@ def draw_tree(axes: Any, tree: TreePolicy, layout: Layout) -> None:
             _draw_edge(axes, layout, i, int(tree.right[i]), " no", "left", scale)
 
 
-def _draw_box(axes: Any, tree: TreePolicy, layout: Layout, i: int, scale: float) -> None:
+def _draw_box(axes: "Axes", tree: TreePolicy, layout: Layout, i: int, scale: float) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     leaf = tree.feature[i] == LEAF
@@ -85,7 +88,7 @@ def _draw_box(axes: Any, tree: TreePolicy, layout: Layout, i: int, scale: float)
     _write(axes, x, y + BOX_HEIGHT / 2, layout.texts[i], color=INK, fontsize=FONT_SIZE * scale, ha="center")
 
 
-def _draw_edge(axes: Any, layout: Layout, parent: int, child: int, answer: str, side: str, scale: float) -> None:
+def _draw_edge(axes: "Axes", layout: Layout, parent: int, child: int, answer: str, side: str, scale: float) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -94,14 +97,14 @@ def _draw_edge(axes: Any, layout: Layout, parent: int, child: int, answer: str, 
     _write(axes, layout.x[child], layout.top(child) - 12, answer, color=LINE, fontsize=10 * scale, ha=side)
 
 
-def _write(axes: Any, x: float, y: float, text: str, **style: Any) -> None:
-    """Write a text as it is, whatever dollar signs it has."""
+def _write(axes: "Axes", x: float, y: float, text: str, **style: Any) -> None:
+    """Write a text as it is; dollar signs do not start a formula."""
     axes.text(x, y, text, va="center", parse_math=False, usetex=False, **style)
 
 
 @contextmanager
 def _missing_glyphs_drawn_as_boxes() -> Iterator[None]:
-    """Matplotlib draws a box for a character that its font lacks; the warning says no more than the picture."""
+    """Suppress the warning about a character that the font lacks: matplotlib draws a box, which shows the same."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield

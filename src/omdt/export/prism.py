@@ -1,16 +1,16 @@
-"""A tree as a module in the PRISM language that synchronises with a model and leaves it only the tree's choices.
+"""A tree as a module in the PRISM language that synchronises with a model and restricts it to the tree's choices.
 
-The model is expected to have a variable or formula for each feature and a command labelled with each action. The module
-has one command per action, whose guard says where the tree takes it; one that is never taken is guarded by false,
-since a module blocks only the labels that it mentions.
+The model is expected to have a variable or formula per feature, and commands labelled with the actions. The module has
+one command per action, whose guard says where the tree takes that action. An action that is never taken has the guard
+`false`, because a module blocks only the labels that it mentions.
 
 A label that no command of the model has does not synchronise with anything: it restricts nothing, and the module adds a
-choice that does nothing. That is so with names that are no labels of the language, which omdt gives to commands without
-a label (`robot command 3`) and to the second of several commands with one label (`go (2)`). The module says which
-labels the model needs.
+choice that does nothing. This happens with names that are not labels of the language, which omdt gives to commands
+without a label (`robot command 3`) and to the second of several commands with one label (`go (2)`). The module lists
+the labels that the model needs.
 
-Where the model does not offer the action of a leaf, its guard may hold without harm; the action that is played there is
-let through for the very valuation of the state.
+If the model does not offer the action of a leaf in some state, the guard of that action may be true there without harm.
+The guard of the action that is played instead has a term for the variables of this state.
 """
 
 import math
@@ -24,7 +24,7 @@ from omdt.tree import LEAF, TreePolicy
 COMPARED = {"<=": operator.le, ">": operator.gt, "=": operator.eq, "!=": operator.ne}
 
 MOST_LABELS = 5
-"""Labels that a message lists; the comments of the module list all."""
+"""Maximum number of labels in a message; the comments of the module list all of them."""
 
 LABELS_NEEDED = (
     "The model needs these labels: give each to the command that it stands for. Without it, the module does not",
@@ -34,11 +34,12 @@ LABELS_NEEDED = (
 )
 
 Bounds = dict[tuple[int, str, float], float]
-"""What a path demands: the tightest number by feature and operator; (in)equalities are kept apart by their number."""
+"""The conditions of a path: (feature, operator, number) to the tightest number. The number in the key tells equalities
+of one feature apart; it is 0 for ≤ and >, of which only the tightest one matters."""
 
 
 def to_prism(tree: TreePolicy) -> str:
-    """A module `policy` to be put into a PRISM model."""
+    """A module `policy` to be inserted into a PRISM model."""
     features, actions = prism_identifiers(tree.feature_names, tree.action_names)
     guards: dict[int, list[str]] = {a: [] for a in range(len(actions))}
     for action, bounds in _leaves(tree):
@@ -48,7 +49,7 @@ def to_prism(tree: TreePolicy) -> str:
         guards[action].append(f"({' & '.join(tests)})")
     lines = ["// A decision tree policy: the model may take an action only where the tree takes it."]
     if len(tree.exceptions):
-        lines.append("// Where its action is not available, the guard of another one names the state.")
+        lines.append("// Where its action is not available, the guard of the action played instead names the state.")
     lines += [f"// {line}" for line in caveats(tree)]
     lines += [f"// feature {name!r} is called {called}" for name, called in _renamed(tree.feature_names, features)]
     renamed = _renamed(tree.action_names, actions)
@@ -62,7 +63,7 @@ def to_prism(tree: TreePolicy) -> str:
 
 
 def labels_needed(tree: TreePolicy) -> str | None:
-    """What must be done to the model so that the module restricts it, if its labels cannot be the tree's names."""
+    """What has to be changed in the model, if names of actions cannot be labels; None if nothing has to be."""
     _, actions = prism_identifiers(tree.feature_names, tree.action_names)
     renamed = _renamed(tree.action_names, actions)
     if not renamed:
@@ -81,7 +82,7 @@ def _renamed(names: tuple[str, ...], identifiers: list[str]) -> list[tuple[str, 
 
 
 def _leaves(tree: TreePolicy) -> list[tuple[int, Bounds]]:
-    """The action of each leaf and the bounds on the way to it."""
+    """The action of each leaf and the conditions on the path to it."""
     leaves: list[tuple[int, Bounds]] = []
     stack: list[tuple[int, Bounds]] = [(0, {})]
     while stack:
@@ -107,7 +108,7 @@ def _conjunction(tree: TreePolicy, bounds: Bounds, features: list[str]) -> str:
 
 
 def _test(tree: TreePolicy, j: int, sign: str, k: float, features: list[str]) -> str:
-    """A comparison of a variable with a number; a truth value is not compared, it holds or not."""
+    """A comparison of a variable with a number; a Boolean variable is used as it is or negated."""
     if tree.feature_names[j] in tree.truths:
         false, true = (COMPARED[sign](x, k) for x in (0.0, 1.0))
         return {(False, True): features[j], (True, False): f"!{features[j]}"}.get((false, true), str(true).lower())
@@ -116,5 +117,5 @@ def _test(tree: TreePolicy, j: int, sign: str, k: float, features: list[str]) ->
 
 
 def _number(k: float) -> str:
-    """The number to the last bit, and without a fraction where it is whole."""
+    """The number, exact to the last bit, and without a fraction if it is whole."""
     return str(int(k)) if abs(k) < 2**31 and k == int(k) else repr(k)

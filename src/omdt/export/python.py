@@ -7,32 +7,27 @@ from omdt.tree import TreePolicy
 
 PYTHON = Syntax(condition="if {}:", close="", result="return {}", equality=("==", "!="))
 
+TEMPLATE = '''"""A decision tree policy: policy(observation) is the index of the action in ACTIONS."""
 
-def to_python(tree: TreePolicy) -> str:
-    """A module with the function `policy`, which gives the index of the action for one observation."""
-    features, actions = constants(tree)
-    fallback = tree.exceptions.fallback
-    return f'''"""A decision tree policy: policy(observation) is the index of the action in ACTIONS."""
+{features}
 
-{_tuple("FEATURES", tree.feature_names)}
+{actions}
 
-{_tuple("ACTIONS", tree.action_names)}
+{feature_numbers}
 
-{_numbered(features)}
+{action_numbers}
 
-{_numbered(actions)}
+# Played instead of an unavailable action; if this one is not available either, the first available action is played.
+FALLBACK = {fallback}
 
-# Played, where it is available, instead of an action that is not; otherwise the first available action is.
-FALLBACK = {None if fallback is None else actions[tree.action_names.index(fallback)]}
-
-{exceptions_table(tree, actions)}
+{exceptions}
 
 
 def policy(observation, available=None):
     """The action to play on one observation, a sequence of finite numbers in the order of FEATURES.
 
-    Where it is known which actions are available, `available` holds their indices; otherwise EXCEPTIONS says where the
-    action of the tree is not.
+    If it is known which actions are available, pass their indices as `available`; otherwise EXCEPTIONS says where the
+    action of the tree is not available.
     """
     observation = [float(value) for value in observation]
     if len(observation) != len(FEATURES):
@@ -50,8 +45,23 @@ def policy(observation, available=None):
 
 def named(observation):
     """The action that the tree names, whether it is available or not."""
-{body(tree, PYTHON, features, actions)}
+{body}
 '''
+
+
+def to_python(tree: TreePolicy) -> str:
+    """A module with the function `policy`, which returns the index of the action for one observation."""
+    features, actions = constants(tree)
+    fallback = tree.exceptions.fallback
+    return TEMPLATE.format(
+        features=_tuple("FEATURES", tree.feature_names),
+        actions=_tuple("ACTIONS", tree.action_names),
+        feature_numbers=_numbered(features),
+        action_numbers=_numbered(actions),
+        fallback=None if fallback is None else actions[tree.action_names.index(fallback)],
+        exceptions=exceptions_table(tree, actions),
+        body=body(tree, PYTHON, features, actions),
+    )
 
 
 def exceptions_table(tree: TreePolicy, actions: Sequence[object]) -> str:
@@ -59,7 +69,7 @@ def exceptions_table(tree: TreePolicy, actions: Sequence[object]) -> str:
 
     Args:
         tree: the policy.
-        actions: what each action is called in the code.
+        actions: what stands for each action in the code.
     """
     rows = [f"    {observation!r}: {actions[a]}," for observation, a in tree.exceptions.table.items()]
     remarks = ["On these observations the action of the tree is not available; this one is played."] if rows else []

@@ -1,12 +1,13 @@
 """A tree as a fitted scikit-learn classifier (needs the extra `sklearn`), or as a Python script that builds one.
 
-scikit-learn asks for thresholds only and rounds observations to 32 bits before it compares. An equality x = v becomes
-two thresholds, at the 32-bit v and at its predecessor, with what follows a "no" on both outer sides. The result decides
-like the tree on every observation of 32-bit numbers; on others as far as rounding keeps them on their side.
+scikit-learn has only thresholds, and it rounds observations to 32 bits before it compares. An equality x = v becomes
+two thresholds, at the 32-bit number v and at its predecessor, and the "no" subtree stands on both outer sides. The
+result decides like the tree on every observation of 32-bit numbers. Other observations may be rounded to the other side
+of a threshold.
 """
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -14,14 +15,17 @@ from omdt.errors import InputError, require
 from omdt.export.python import exceptions_table
 from omdt.tree import LEAF, Attach, Nodes, TreePolicy
 
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
+
 MOST_NODES = 200_000
-"""Equalities of many features multiply; beyond this a tree of thresholds helps nobody."""
+"""Maximum number of nodes without equalities: those of many features multiply, and nobody can use a larger tree."""
 
 Interval = tuple[float, float]
-"""lower < x ≤ upper"""
+"""The numbers x with lower < x ≤ upper."""
 
 
-def to_sklearn(tree: TreePolicy) -> Any:
+def to_sklearn(tree: TreePolicy) -> "DecisionTreeClassifier":
     """A fitted `DecisionTreeClassifier` that predicts the index of the action."""
     require("sklearn", "sklearn", "the export to scikit-learn")
     return classifier(**_arguments(tree))
@@ -39,7 +43,7 @@ FEATURES = {list(tree.feature_names)!r}
 ACTIONS = {list(tree.action_names)!r}
 {_exceptions(tree)}
 
-{inspect.getsource(classifier).replace(" -> Any", "")}
+{inspect.getsource(classifier).replace(' -> "DecisionTreeClassifier"', "")}
 
 policy = classifier(
 {arguments},
@@ -48,11 +52,11 @@ policy = classifier(
 
 
 def _exceptions(tree: TreePolicy) -> str:
-    """The table of exceptions, where there is something to say about them."""
+    """The table of exceptions; empty if there are none."""
     if not tree.exceptions.matter:
         return ""
     table = exceptions_table(tree, range(len(tree.action_names)))
-    return f"\n# The classifier knows nothing of exceptions; look here before its action is played.\n{table}\n"
+    return f"\n# The classifier does not know these exceptions; look them up before you play its action.\n{table}\n"
 
 
 def classifier(
@@ -64,8 +68,8 @@ def classifier(
     left: list[int],
     right: list[int],
     action: list[int],
-) -> Any:
-    """A fitted classifier with these nodes; −1 stands for a leaf in all but action, where it marks a question."""
+) -> "DecisionTreeClassifier":
+    """A fitted classifier with these nodes; −1 marks a leaf in feature, left and right, and a question in action."""
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.tree._tree import NODE_DTYPE, TREE_LEAF, TREE_UNDEFINED, Tree
 
@@ -91,7 +95,20 @@ def classifier(
     return fitted
 
 
-def _arguments(tree: TreePolicy) -> dict[str, Any]:
+class Arguments(TypedDict):
+    """The arguments of `classifier`."""
+
+    n_features: int
+    n_actions: int
+    depth: int
+    feature: list[int]
+    threshold: list[float]
+    left: list[int]
+    right: list[int]
+    action: list[int]
+
+
+def _arguments(tree: TreePolicy) -> Arguments:
     plain = _thresholds_only(tree) if tree.equality.any() else tree
     return {
         "n_features": len(plain.feature_names),
@@ -106,12 +123,12 @@ def _arguments(tree: TreePolicy) -> dict[str, Any]:
 
 
 def _thresholds_only(tree: TreePolicy) -> TreePolicy:
-    """The tree without equalities, and without the questions whose answer the path has already given."""
+    """The tree without equalities, and without questions that the path has already answered."""
     grown = Nodes()
     stack: list[tuple[int, dict[int, Interval], Attach | None]] = [(0, {}, None)]
     while stack:
         node, ranges, attach = stack.pop()
-        if len(grown.rows) > MOST_NODES:
+        if len(grown) > MOST_NODES:
             raise InputError(
                 f"scikit-learn knows thresholds only, and without its equalities this tree of {tree.n_nodes} nodes "
                 f"would have more than {MOST_NODES}"
@@ -130,7 +147,7 @@ def _thresholds_only(tree: TreePolicy) -> TreePolicy:
 
 
 def _parts(tree: TreePolicy, node: int, within: Interval) -> list[tuple[int, Interval]]:
-    """The children of a decision node from left to right along its feature, each with its share of the interval."""
+    """The children of a decision node in the order of its feature, each with its part of the interval."""
     threshold, left, right = float(tree.threshold[node]), int(tree.left[node]), int(tree.right[node])
     cuts, children = [threshold], [left, right]
     if tree.equality[node]:

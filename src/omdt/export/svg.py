@@ -1,6 +1,7 @@
-"""A tree as an SVG drawing, laid out here: no other program is needed.
+"""A tree as an SVG drawing, without the help of another program.
 
-The background is transparent and every text on a box of its own colour, so the drawing reads on light and on dark.
+The background is transparent and every text stands on a coloured box, so the drawing is readable on light and on dark
+pages.
 """
 
 import unicodedata
@@ -36,7 +37,7 @@ def to_svg(tree: TreePolicy) -> str:
 
 
 def text_width(text: str) -> float:
-    """About how wide a sans-serif font makes a text, rather too wide than too narrow."""
+    """The approximate width of a text in a sans-serif font; the estimate is high rather than low."""
     return FONT_SIZE * sum(_advance(character) for character in text)
 
 

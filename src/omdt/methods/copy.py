@@ -17,25 +17,20 @@ such states get the action that is best for their occupancy-weighted Q-values, t
 import numpy as np
 
 from omdt import planning
-from omdt.errors import InputError
+from omdt.limits import Limits
 from omdt.mdp import MDP, Bools, Floats, Ints
-from omdt.solution import Claim, Limits, Stop
-from omdt.splits import Splits, midpoints
+from omdt.methods.options import CopyOptions
+from omdt.rules import FORBID
+from omdt.solution import Claim, Stop
+from omdt.splits import midpoints
+from omdt.task import Task
 from omdt.tree import Nodes, TreePolicy
-from omdt.unavailable import FORBID
 from omdt.watch import Watch
 
-TIES = ("lowest", "any")
 
-
-def copy_optimal_policy(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, ties: str = "lowest") -> Claim:
+def copy_optimal_policy(task: Task, limits: Limits, watch: Watch, options: CopyOptions) -> Claim:
     """The tree of unlimited size that copies the optimal policy, over thresholds only."""
-    if limits.limits_size:
-        raise InputError("the method copy makes a tree of the size that copying takes; leave out the size limit")
-    if splits.equality.any() or len(splits.feature_names) > mdp.n_features:
-        raise InputError("the method copy asks for thresholds on features only; leave out categories and predicates")
-    if ties not in TIES:
-        raise InputError(f"ties is {ties!r}; it must be one of {', '.join(TIES)}")
+    mdp = task.problem
     values = planning.optimal_values(mdp)
     q = planning.q_values(mdp, values)
     bound = planning.expected_return(mdp, values).upper
@@ -48,8 +43,8 @@ def copy_optimal_policy(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, 
     actions: Ints = offered.argmax(axis=1)
     shared = _shared_actions(mdp, q.value, actions, group.ravel())
     tree = grow(mdp, observations, _only(shared, mdp.n_actions))
-    if ties == "any":
-        allowed = _allowed_in_all(offered if limits.unavailable == FORBID else optimal, group.ravel())
+    if options.ties == "any":
+        allowed = _allowed_in_all(offered if task.unavailable == FORBID else optimal, group.ravel())
         allowed = np.where(allowed.any(axis=1, keepdims=True), allowed, _only(shared, mdp.n_actions))
         tree = min(tree, grow(mdp, observations, allowed), key=lambda tree: tree.n_nodes)
     copied = optimal[np.arange(mdp.n_states), tree.actions(mdp.features)].all()

@@ -29,13 +29,15 @@ from scipy.special import expit, softmax
 
 from omdt import planning
 from omdt.errors import InputError
+from omdt.limits import Limits
 from omdt.mdp import MDP, Floats
 from omdt.methods.heuristic import why_stopped
+from omdt.methods.options import IddtOptions
 from omdt.methods.shrinking import shrunk
-from omdt.solution import Claim, Limits
+from omdt.solution import Claim
 from omdt.splits import Splits
+from omdt.task import Size, Task
 from omdt.tree import Attach, Nodes, TreePolicy
-from omdt.unavailable import allowed_actions
 from omdt.watch import Watch
 
 RESTARTS = 3
@@ -117,11 +119,10 @@ def _reach(right: Floats) -> Floats:
     return reach
 
 
-def iddt(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Claim:
+def iddt(task: Task, limits: Limits, watch: Watch, options: IddtOptions) -> Claim:
     """The best discretised tree of several differentiable ones, over thresholds only."""
-    if splits.equality.any():
-        raise InputError("the method iddt asks for thresholds only; leave out categories")
-    depth = _depth(limits)
+    mdp, splits = task.problem, task.splits
+    depth = _depth(task.size)
     rng = np.random.default_rng(limits.seed)
     bound = planning.expected_return(mdp, planning.optimal_values(mdp)).upper
     best, value = TreePolicy.leaf(0, splits.feature_names, mdp.action_names), -math.inf
@@ -135,16 +136,14 @@ def iddt(mdp: MDP, splits: Splits, limits: Limits, watch: Watch) -> Claim:
             if earned > value:
                 best, value = tree, earned
                 watch.report(value, max(bound, value))
-        best = shrunk(best, mdp, splits, watch.closing(), allowed_actions(mdp, limits.unavailable))
+        best = shrunk(best, mdp, splits, watch.closing(), task.allowed)
     return Claim(best, bound, why_stopped(watch))
 
 
-def _depth(limits: Limits) -> int:
-    """The depth of the largest complete tree within the limits."""
-    if not limits.limits_size:
-        raise InputError("the method iddt needs a size limit; give a depth, a number of leaves, or both")
-    by_leaves = math.inf if limits.max_leaf_nodes is None else limits.max_leaf_nodes.bit_length() - 1
-    depth = by_leaves if limits.max_depth is None else min(limits.max_depth, by_leaves)
+def _depth(size: Size) -> int:
+    """The depth of the largest complete tree within a limited size."""
+    by_leaves = math.inf if size.max_leaf_nodes is None else size.max_leaf_nodes.bit_length() - 1
+    depth = by_leaves if size.max_depth is None else min(size.max_depth, by_leaves)
     if depth > MAX_DEPTH:
         raise InputError(f"the method iddt trains complete trees of depth {MAX_DEPTH} at most; {depth} was asked for")
     return int(depth)

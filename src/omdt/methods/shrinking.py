@@ -13,9 +13,10 @@ import numpy as np
 
 from omdt import planning
 from omdt.mdp import MDP, Bools
+from omdt.rules import names_only
 from omdt.splits import Splits
 from omdt.tree import LEAF, TreePolicy
-from omdt.unavailable import names_only, with_available_names
+from omdt.unavailable import with_available_names
 from omdt.watch import Watch
 
 MAX_EVALUATIONS = 2000
@@ -65,7 +66,9 @@ def _without_unvisited(tree: TreePolicy, mdp: MDP, splits: Splits, allowed: Bool
 
     Leaves name what is played in them first: two that have the same played then are one.
     """
-    tree = with_available_names(mdp, tree, splits.observations)
+    renamed = with_available_names(mdp, tree, splits.observations)
+    # A rule may allow an action that is not available and forbid the one that is played instead.
+    tree = renamed if names_only(allowed, renamed.actions(splits.observations)) else tree
     visited = planning.visited(mdp, tree.actions(splits.observations))
     return tree.reduced(splits.observations[visited | ~allowed.all(axis=1)])
 

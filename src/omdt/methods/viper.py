@@ -24,15 +24,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from omdt import planning
-from omdt.errors import InputError, require
+from omdt.errors import require
+from omdt.limits import Limits, whole
 from omdt.mdp import MDP, Floats, Ints
 from omdt.methods.heuristic import why_stopped
+from omdt.methods.options import ViperOptions
 from omdt.methods.shrinking import shrunk
 from omdt.simulation import simulate
-from omdt.solution import Claim, Limits
+from omdt.solution import Claim
 from omdt.splits import Splits
+from omdt.task import Size, Task
 from omdt.tree import TreePolicy
-from omdt.unavailable import allowed_actions
 from omdt.watch import Watch
 
 MAX_STEPS = 1000
@@ -61,8 +63,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} is {value!r}; it must be a whole number of at least 1")
+            object.__setattr__(self, name, whole(name, value, 1))
 
 
 class Classroom(Protocol):
@@ -130,16 +131,14 @@ class KnownMDP:
         return rollouts.states[acted].astype(np.int64), float(rollouts.returns.mean())
 
 
-def viper(mdp: MDP, splits: Splits, limits: Limits, watch: Watch, *, iterations: int = 80) -> Claim:
+def viper(task: Task, limits: Limits, watch: Watch, options: ViperOptions) -> Claim:
     """The tree of limited size that imitates the optimal policy best, over thresholds only."""
-    if splits.equality.any():
-        raise InputError("the method viper asks for thresholds only; leave out categories")
-    schedule = Schedule(iterations=iterations)
+    mdp, splits = task.problem, task.splits
     values = planning.optimal_values(mdp)
     classroom = KnownMDP(mdp, splits, planning.q_values(mdp, values), limits.seed)
     with watch.catching_interrupts():
-        tree = learn(classroom, limits, schedule, watch)
-        tree = shrunk(tree, mdp, splits, watch.closing(), allowed_actions(mdp, limits.unavailable))
+        tree = learn(classroom, task.size, limits.seed, Schedule(options.iterations), watch)
+        tree = shrunk(tree, mdp, splits, watch.closing(), task.allowed)
     return Claim(tree, planning.expected_return(mdp, values).upper, why_stopped(watch))
 
 
@@ -156,15 +155,15 @@ def _bits(seed: int) -> np.random.MT19937:
     return bits
 
 
-def learn(classroom: Classroom, limits: Limits, schedule: Schedule, watch: Watch) -> TreePolicy:
+def learn(classroom: Classroom, size: Size, seed: int, schedule: Schedule, watch: Watch) -> TreePolicy:
     """Aggregate data and train students on them until the schedule or the time ends; the best student."""
     require("sklearn", "sklearn", "the method viper")
-    sampling, fitting = stream(limits.seed), stream(limits.seed)
+    sampling, fitting = stream(seed), stream(seed)
     pairs = classroom.watch_teacher(schedule.episodes)
     students: list[tuple[TreePolicy, float]] = []
     while len(students) < schedule.iterations and (not students or watch.remaining > 0):
         sample = _sample(pairs, classroom.importance, sampling, fitting)
-        student = _fitted(classroom, sample, limits, fitting)
+        student = _fitted(classroom, sample, size, fitting)
         visits, score = classroom.watch_student(student, schedule.episodes)
         pairs = np.concatenate([pairs, visits])
         students.append((student, score))
@@ -191,19 +190,17 @@ def _sample(pairs: Ints, importance: Floats, sampling: np.random.RandomState, fi
     return np.bincount(pairs[places], minlength=len(importance))
 
 
-def _fitted(classroom: Classroom, sample: Ints, limits: Limits, fitting: np.random.RandomState) -> TreePolicy:
+def _fitted(classroom: Classroom, sample: Ints, size: Size, fitting: np.random.RandomState) -> TreePolicy:
     """A student fitted to a sample of the data."""
     rows = np.flatnonzero(sample)
     actions, weights = classroom.actions[rows], sample[rows]
     names = (classroom.feature_names, classroom.action_names)
-    if len(rows) == 0 or limits.max_depth == 0 or limits.max_leaf_nodes == 1:
+    if len(rows) == 0 or size.max_depth == 0 or size.max_leaf_nodes == 1:
         votes = np.bincount(actions, weights=weights, minlength=1)
         return TreePolicy.leaf(int(votes.argmax()), *names)
     from sklearn.tree import DecisionTreeClassifier
 
-    cart = DecisionTreeClassifier(
-        max_depth=limits.max_depth, max_leaf_nodes=limits.max_leaf_nodes, random_state=fitting
-    )
+    cart = DecisionTreeClassifier(max_depth=size.max_depth, max_leaf_nodes=size.max_leaf_nodes, random_state=fitting)
     cart.fit(classroom.observations[rows], actions, sample_weight=weights)
     return TreePolicy.from_sklearn(cart, *names)
 

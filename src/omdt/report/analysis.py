@@ -26,9 +26,9 @@ from omdt import planning
 from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.rules import FORBID
 from omdt.solution import Solution
 from omdt.tree import LEAF, TreePolicy
-from omdt.unavailable import FORBID
 
 MOST_EVALUATIONS = 1000
 """Trees evaluated to find runners-up; on the paper's environments each takes at most some hundredths of a second."""

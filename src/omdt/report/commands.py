@@ -4,7 +4,9 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from omdt.solution import Limits, Solution, Stop
+from omdt.limits import Limits
+from omdt.rules import FALLBACK
+from omdt.solution import Solution, Stop
 from omdt.source import Source
 from omdt.tree import printable
 
@@ -38,7 +40,7 @@ def solve_command(
     words += ["--method", solution.method, "--discount", repr(solution.discount)]
     if solution.requested_gap != Limits.gap:
         words += ["--gap", repr(solution.requested_gap)]
-    if solution.unavailable != Limits.unavailable:
+    if solution.unavailable != FALLBACK:
         words += ["--unavailable", solution.unavailable]
     if solution.fallback is not None:
         words += ["--fallback", solution.fallback]

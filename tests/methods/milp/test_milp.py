@@ -15,12 +15,17 @@ from brute_force import best_return
 from omdt import planning
 from omdt.environments import make
 from omdt.errors import FalseClaimError, InputError, MissingExtraError
+from omdt.limits import Limits
 from omdt.mdp import MDP
-from omdt.methods.milp import BACKENDS, gurobi, highs, scip, solve_milp
+from omdt.methods.milp import gurobi, highs, scip
 from omdt.methods.milp.backend import Record, SolverError, interruptible
 from omdt.methods.milp.formulation import encode, formulate
-from omdt.solution import Claim, Limits, Stop
+from omdt.methods.milp.method import solve_milp
+from omdt.methods.options import BACKENDS, MilpOptions
+from omdt.methods.registry import METHODS
+from omdt.solution import Claim, Stop
 from omdt.splits import Splits
+from omdt.task import Size, Task
 from omdt.tree import TreePolicy
 from omdt.watch import Watch
 
@@ -30,9 +35,11 @@ EACH_FORM = ["paper", "strong"]
 
 
 def run(mdp: MDP, size: dict[str, int], **options: Any) -> Claim:
-    limits = Limits(**size, gap=options.pop("gap", 0.0), time_limit=options.pop("time_limit", 60.0))
+    limits = Limits(gap=options.pop("gap", 0.0), time_limit=options.pop("time_limit", 60.0))
     options.setdefault("start_seconds", 0.0)
-    return solve_milp(mdp, Splits.of(mdp), limits, Watch(limits.time_limit), **options)
+    task = Task.over_thresholds(mdp, Size(**size))
+    METHODS["milp"].check(task, limits)
+    return solve_milp(task, limits, Watch(limits.time_limit), MilpOptions(**options))
 
 
 def brute_force(mdp: MDP, size: dict[str, int]) -> float:
@@ -116,7 +123,7 @@ def test_known_optima(backend: str, name: str, depth: int, value: float) -> None
 def test_progress_is_reported_from_the_start_and_only_improves() -> None:
     mdp = make("frozenlake_8x8")
     watch = Watch(60.0)
-    claim = solve_milp(mdp, Splits.of(mdp), Limits(max_depth=2), watch, start_seconds=0.0)
+    claim = solve_milp(Task.over_thresholds(mdp, Size(2)), Limits(), watch, MilpOptions(start_seconds=0.0))
     seconds, values, bounds = (np.array(column) for column in zip(*watch.trace, strict=True))
     optimal = planning.expected_return(mdp, planning.optimal_values(mdp)).upper
     assert seconds[0] < 1
@@ -143,7 +150,7 @@ def test_interruption_keeps_a_tree(backend: str, seconds: float) -> None:
     mdp = make("frozenlake_12x12")
     timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
     watch = Watch(60.0, lambda _: None if timer.ident else timer.start())
-    claim = solve_milp(mdp, Splits.of(mdp), Limits(max_depth=3), watch, backend=backend)
+    claim = solve_milp(Task.over_thresholds(mdp, Size(3)), Limits(), watch, MilpOptions(backend=backend))
     timer.join()
     assert claim.stop is Stop.INTERRUPTED
     assert planning.evaluate(mdp, claim.tree) <= claim.bound
@@ -168,8 +175,8 @@ def test_gurobi_names_its_limit_and_the_alternatives() -> None:
     ("size", "options", "complaint"),
     [
         ({}, {}, "size limit"),
-        ({"max_depth": 1}, {"backend": "cplex"}, "highs, scip, gurobi"),
-        ({"max_depth": 1}, {"form": "weak"}, "paper and strong"),
+        ({"max_depth": 1}, {"backend": "cplex"}, "backend is 'cplex'; it must be highs, scip or gurobi"),
+        ({"max_depth": 1}, {"form": "weak"}, "form is 'weak'; it must be strong or paper"),
     ],
 )
 def test_wrong_usage(size: dict[str, int], options: dict[str, str], complaint: str) -> None:
@@ -194,7 +201,7 @@ def test_an_infeasible_program_is_an_error(backend: str) -> None:
     record.model.row_lower[record.model.row_names.index("act[0]")] = 2
     record.model.row_upper[record.model.row_names.index("act[0]")] = 2
     with pytest.raises(SolverError, match="has a solution"):
-        module.run(record.model, start, Limits(max_depth=1), record)
+        module.run(record.model, start, Limits(), record)
 
 
 def start_of(mdp: MDP) -> tuple[Record, np.ndarray]:

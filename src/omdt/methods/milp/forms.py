@@ -7,6 +7,7 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.methods.milp.occupancy import MARGIN, flow_matrix, occupancy_bounds
+from omdt.norms import norms
 from omdt.splits import Splits
 from omdt.watch import Watch
 
@@ -113,7 +114,7 @@ def paper_parts(mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes:
         classes=np.tile(np.arange(A), (S, 1)),
         state=np.repeat(np.arange(S), A),
         action=np.tile(np.arange(A), S),
-        most=np.full(S * A, 1 / (1 - mdp.discount)),
+        most=np.full(S * A, norms(mdp).horizon),
         scale=np.ones(S * A),
         flow_unit=np.ones(S),
         reference=np.zeros(S),
@@ -155,7 +156,7 @@ def strong_parts(mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes
         classes=classes,
         state=state,
         action=action,
-        most=np.full(len(state), 1 / (1 - mdp.discount)),
+        most=np.full(len(state), norms(mdp).horizon),
         scale=np.ones(len(state)),
         flow_unit=np.ones(S),
         reference=np.zeros(S),

@@ -64,8 +64,6 @@ from omdt.splits import Splits, answers
 from omdt.tree import LEAF, Attach, Nodes, TreePolicy
 from omdt.watch import Watch
 
-FORMS = ("paper", "strong")
-
 MAX_ENTRIES = 20_000_000
 """Entries of the matrix beyond which solvers need gigabytes before they get anywhere."""
 
@@ -135,9 +133,7 @@ def formulate(
         tuning: for the strong form, what suits the solver.
     """
     if max_depth is None and max_leaf_nodes is None:
-        raise InputError("the method milp needs a size limit: a depth, a number of leaves, or both")
-    if form not in FORMS:
-        raise InputError(f"there is no form {form!r} of the program; there are {' and '.join(FORMS)}")
+        raise InputError("the program needs a size limit: a depth, a number of leaves, or both")
     if form == "paper":
         parts = paper_parts(mdp, splits, max_depth, max_leaf_nodes)
         _refuse_giants(parts)

@@ -24,6 +24,7 @@ from scipy import sparse
 
 from omdt.errors import require
 from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.norms import norms
 from omdt.watch import Watch
 
 MARGIN = 1e-4
@@ -47,7 +48,7 @@ def occupancy_bounds(
         wanted: [X] pairs to spend time on; others get a simple bound.
         watch: time to spend; None for none.
     """
-    total = 1 / (1 - mdp.discount)
+    total = norms(mdp).horizon
     simple = np.divide(budget, lost, out=np.full(len(lost), total), where=lost > budget / total)
     most: Floats = np.clip(simple * (1 + MARGIN), SMALLEST * total, total * (1 + MARGIN))
     pairs = np.flatnonzero(wanted & (most > SMALLEST * total))
@@ -101,6 +102,6 @@ def _linear_programs(
             surplus = -(columns @ W) - multiplier * lost / budget
             surplus[pair] += 1.0
             rounding = 1e-12 * (np.abs(W).max() + multiplier + 1.0)
-            excess = (max(0.0, surplus.max()) + rounding) / (1 - mdp.discount)
+            excess = norms(mdp).total(max(0.0, surplus.max()) + rounding)
             yield int(pair), float(mdp.initial @ W) + multiplier + excess
         solver.changeColCost(int(pair), 0.0)

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from omdt.errors import require
+from omdt.limits import Limits
 from omdt.mdp import Floats
 from omdt.methods.milp.backend import Answer, Record, SolverError, interruptible, stop_of
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import TOLERANCE
-from omdt.solution import Limits, Stop
+from omdt.solution import Stop
 
 TUNING = Tuning(integer_paths=True, symmetry_rows=True)
 

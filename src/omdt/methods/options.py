@@ -1,0 +1,233 @@
+"""Options of methods: one frozen dataclass per method, from which validation, help and error messages follow.
+
+A field of such a dataclass is made by `option`, which says what a value must be and how the command line calls it.
+Nothing here needs numpy, so that `omdt solve --help` is there at once.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from pathlib import Path
+from typing import Protocol
+
+from omdt.counting import listed
+from omdt.errors import InputError
+from omdt.limits import whole
+
+
+class Kind(Protocol):
+    """What the values of an option must be."""
+
+    @property
+    def type(self) -> type:
+        """The type to which the command line converts a word."""
+
+    def checked(self, name: str, value: object) -> object:
+        """The value in its final form.
+
+        Raises:
+            InputError: if the value of the named option is not what it must be.
+        """
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several words."""
+
+    among: tuple[str, ...]
+    type: type = str
+
+    def checked(self, name: str, value: object) -> object:
+        """The word."""
+        if value not in self.among:
+            raise InputError(f"{name} is {value!r}; it must be {listed(self.among, 'or')}")
+        return value
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number."""
+
+    least: int
+    type: type = int
+
+    def checked(self, name: str, value: object) -> object:
+        """The number."""
+        return whole(name, value, self.least)
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """A duration."""
+
+    type: type = float
+
+    def checked(self, name: str, value: object) -> object:
+        """The number of seconds."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            raise InputError(f"{name} is {value!r}; it must be a number of seconds, at least 0")
+        return value
+
+
+@dataclass(frozen=True)
+class File:
+    """The path of a file, or None."""
+
+    type: type = Path
+
+    def checked(self, name: str, value: object) -> object:
+        """The path."""
+        if value is None:
+            return None
+        if not isinstance(value, str | PathLike):
+            raise InputError(f"{name} is {value!r:.80}; it must be the path of a file")
+        return Path(value)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An object of a Python class, or None."""
+
+    type: type
+
+    def checked(self, name: str, value: object) -> object:
+        """The object."""
+        if value is not None and not isinstance(value, self.type):
+            raise InputError(f"{name} is {value!r:.80}; it must be an instance of {self.type.__qualname__}")
+        return value
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What is declared of an option.
+
+    Attributes:
+        help: what it is for, without a full stop.
+        kind: what its values must be.
+        flag: what the command line calls it; None if it is for Python only.
+        metavar: what stands for its value in the help.
+    """
+
+    help: str
+    kind: Kind
+    flag: str | None = None
+    metavar: str | None = None
+
+
+def option(help: str, kind: Kind, *, flag: str | None = None, metavar: str | None = None) -> dict[str, Declaration]:
+    """The metadata of a field that is an option; the arguments are the attributes of `Declaration`."""
+    return {"option": Declaration(help, kind, flag, metavar)}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a method; every field of a subclass has `option` as its metadata."""
+
+    def __post_init__(self) -> None:
+        for name, declared in self.declared().items():
+            object.__setattr__(self, name, declared.kind.checked(name, getattr(self, name)))
+
+    @classmethod
+    def declared(cls) -> dict[str, Declaration]:
+        """What is declared of each option, by name."""
+        return {it.name: it.metadata["option"] for it in fields(cls)}
+
+    @classmethod
+    def default(cls, name: str) -> object:
+        """The value of an option that is not given."""
+        return next(it.default for it in fields(cls) if it.name == name)
+
+
+class UnknownOptionError(InputError):
+    """A method was given an option that it does not have.
+
+    Attributes:
+        method: the name of the method.
+        option: the name of the option.
+        owners: the methods that have this option.
+        known: the options that the method has.
+    """
+
+    def __init__(self, method: str, option: str, owners: Sequence[str], known: Sequence[str]) -> None:
+        self.method, self.option, self.owners, self.known = method, option, tuple(owners), tuple(known)
+        super().__init__(self.message(repr(option), known))
+
+    def message(self, option: str, known: Sequence[str]) -> str:
+        """The message, with options named as given."""
+        whose = f", which is one of {listed(self.owners, 'and')}" if self.owners else ""
+        return f"the method {self.method} has no option {option}{whose}; it has {listed(known, 'and') or 'none'}"
+
+
+BACKENDS = ("highs", "scip", "gurobi")
+"""The solvers of milp."""
+
+FORMS = ("strong", "paper")
+"""The forms of the program of milp."""
+
+TIES = ("lowest", "any")
+"""Which optimal action copy takes where several are optimal."""
+
+
+@dataclass(frozen=True)
+class SearchOptions(Options):
+    """Options of the method search.
+
+    Attributes:
+        executor: explores parts of the search elsewhere; by default as many processes as the limits have threads.
+        certificate: a file for the evidence that the bound holds, written when the search has ended.
+    """
+
+    executor: Executor | None = field(
+        default=None, metadata=option("Explores parts of the search elsewhere", Instance(Executor))
+    )
+    certificate: Path | None = field(
+        default=None,
+        metadata=option(
+            "Write the evidence for the bound, for `omdt check`", File(), flag="--certificate", metavar="FILE"
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class MilpOptions(Options):
+    """Options of the method milp.
+
+    Attributes:
+        backend: the solver; `scip` uses one core, whatever the limits say.
+        form: `strong`, or `paper` for the program as printed.
+        start_seconds: how long to look for a start tree.
+    """
+
+    backend: str = field(default="highs", metadata=option("Solver of milp", Choice(BACKENDS), flag="--backend"))
+    form: str = field(default="strong", metadata=option("Form of the program of milp", Choice(FORMS), flag="--form"))
+    start_seconds: float = field(default=1.0, metadata=option("How long to look for a start tree", Seconds()))
+
+
+@dataclass(frozen=True)
+class ViperOptions(Options):
+    """Options of the method viper.
+
+    Attributes:
+        iterations: number of trees that are trained.
+    """
+
+    iterations: int = field(
+        default=80, metadata=option("Number of trees that viper trains", Count(1), flag="--iterations", metavar="N")
+    )
+
+
+@dataclass(frozen=True)
+class IddtOptions(Options):
+    """Options of the method iddt: there are none."""
+
+
+@dataclass(frozen=True)
+class CopyOptions(Options):
+    """Options of the method copy.
+
+    Attributes:
+        ties: which optimal action a leaf may take where several are optimal: the first one, or any of them.
+    """
+
+    ties: str = field(default="lowest", metadata=option("Optimal action of copy in a tie", Choice(TIES), flag="--ties"))

@@ -1,0 +1,212 @@
+"""The task: what is asked of a tree, as one value that methods, printing and report read.
+
+It has the MDP, the questions that a tree may ask, its size, the objective and the rules. How much work may go into the
+answer is another matter (`omdt.limits`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, Self
+
+import numpy as np
+
+from omdt import check
+from omdt.counting import counted
+from omdt.errors import InputError
+from omdt.limits import whole
+from omdt.mdp import MDP, Bools, Floats
+from omdt.norms import Norms, norms
+from omdt.objective import DISCOUNTED_RETURN, DiscountedReturn, Objective
+from omdt.questions import check_columns, questions_of, splits_of
+from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, allowed_by, rules_of
+from omdt.splits import Splits
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a tree may be.
+
+    Attributes:
+        max_depth: maximum number of questions on any path, or None.
+        max_leaf_nodes: maximum number of leaves, or None.
+    """
+
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("max_depth", 0), ("max_leaf_nodes", 1)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole(name, getattr(self, name), least))
+
+    @property
+    def words(self) -> str:
+        """The size in words, as in `depth ≤ 2 and at most 3 leaves`; empty if it is not limited."""
+        limits = []
+        if self.max_depth is not None:
+            limits.append(f"depth ≤ {self.max_depth}")
+        if self.max_leaf_nodes is not None:
+            limits.append(f"at most {counted(self.max_leaf_nodes, 'leaf', 'leaves')}")
+        return " and ".join(limits)
+
+    @property
+    def limited(self) -> bool:
+        """Whether the size is limited at all."""
+        return self.max_depth is not None or self.max_leaf_nodes is not None
+
+
+class Solved(Protocol):
+    """What a task is rebuilt from: the part of a `Solution` that says what was asked."""
+
+    @property
+    def size(self) -> Size:
+        """How large the trees may be."""
+
+    @property
+    def questions(self) -> check.Questions | None:
+        """What the trees may ask; None for thresholds on every feature."""
+
+    @property
+    def unavailable(self) -> str:
+        """What a leaf may do where its action is not available, one of `UNAVAILABLE`."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Further rules, in words."""
+
+    @property
+    def objective(self) -> str | None:
+        """What is maximised or minimised, in words; None for the discounted return."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is asked: the best tree for an MDP, of limited size, over given questions, under rules.
+
+    Attributes:
+        mdp: the problem as the user has it. Methods work on `problem` instead.
+        splits: the questions that a tree may ask.
+        size: how large a tree may be.
+        objective: what is maximised or minimised.
+        rules: what leaves must not do.
+    """
+
+    mdp: MDP
+    splits: Splits
+    size: Size
+    objective: Objective = DISCOUNTED_RETURN
+    rules: tuple[Rule, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_columns(self.mdp, self.splits)
+        if not isinstance(self.objective, Objective) or abs(self.objective.shown(1.0)) != 1.0:
+            raise InputError(
+                f"the objective {self.objective!r:.80} is none: it needs words, problem and shown, "
+                "and what it shows must be the return or its negative"
+            )
+        object.__setattr__(self, "rules", rules_of(FALLBACK, self.rules))
+
+    @classmethod
+    def over_thresholds(
+        cls, mdp: MDP, size: Size, objective: Objective = DISCOUNTED_RETURN, rules: Sequence[Rule] = ()
+    ) -> Self:
+        """The task whose trees ask thresholds on every feature."""
+        task = cls(mdp, Splits.of(mdp), size, objective, tuple(rules))
+        # These questions need no statement; finding that out from the splits would take an array [S, K].
+        object.__setattr__(task, "questions", None)
+        return task
+
+    @classmethod
+    def of(
+        cls, mdp: MDP, solution: Solved, objective: Objective = DISCOUNTED_RETURN, rules: Sequence[Rule] = ()
+    ) -> Self:
+        """The task that a solution answers.
+
+        Args:
+            mdp: the problem that was solved.
+            solution: the solution.
+            objective: what was maximised or minimised; a file has only its words.
+            rules: the rules that the solution has in words, beyond `unavailable`.
+
+        Raises:
+            InputError: if the solution does not fit the MDP, or has another objective or other rules.
+        """
+        words = None if isinstance(objective, DiscountedReturn) else objective.words
+        if words != solution.objective:
+            raise InputError(
+                f"the solution is about the {solution.objective or DISCOUNTED_RETURN.words}, "
+                f"not about the {objective.words}; pass its objective"
+            )
+        task = cls(
+            mdp,
+            splits_of(solution.questions, mdp),
+            solution.size,
+            objective,
+            rules_of(solution.unavailable, rules),
+        )
+        if task.further_rules != solution.rules:
+            told = " and ".join(solution.rules) or "keeps no further rules"
+            raise InputError(f"the solution is about trees of which each {told}; pass its rules")
+        object.__setattr__(task, "questions", solution.questions)
+        return task
+
+    @cached_property
+    def problem(self) -> MDP:
+        """The MDP whose expected discounted return is maximised: what methods work on.
+
+        Raises:
+            InputError: if the objective changed more than rewards, transitions and discount.
+        """
+        problem, mdp = self.objective.problem(self.mdp), self.mdp
+        if problem is mdp:
+            return mdp
+        same = (
+            problem.rewards.shape == mdp.rewards.shape
+            and problem.feature_names == mdp.feature_names
+            and problem.action_names == mdp.action_names
+            and problem.fallback == mdp.fallback
+            and np.array_equal(problem.features, mdp.features)
+            and np.array_equal(problem.available, mdp.available)
+        )
+        if not same:
+            raise InputError(
+                f"the objective {self.objective.words!r} changes states, features or actions of the MDP; "
+                "it may change rewards, transitions and discount only"
+            )
+        return problem
+
+    @cached_property
+    def questions(self) -> check.Questions | None:
+        """What the trees may ask, as a file states it; None for thresholds on every feature."""
+        return questions_of(self.mdp, self.splits)
+
+    @cached_property
+    def sides(self) -> Bools:
+        """[S, K] whether each state goes to the right of each question."""
+        return self.splits.sides()
+
+    @property
+    def observations(self) -> Floats:
+        """[S, F'] what a tree reads in each state: the features, then the predicates."""
+        return self.splits.observations
+
+    @cached_property
+    def allowed(self) -> Bools | None:
+        """[S, A] what a leaf that contains a state may name by all rules; None if every leaf may name everything."""
+        return allowed_by(self.rules, self.mdp)
+
+    @property
+    def norms(self) -> Norms:
+        """What bounds sums over all steps and errors of estimates on `problem`."""
+        return norms(self.problem)
+
+    @property
+    def unavailable(self) -> str:
+        """What a leaf may do where its action is not available, one of `UNAVAILABLE`."""
+        return FORBID if AvailableOnly() in self.rules else FALLBACK
+
+    @property
+    def further_rules(self) -> tuple[str, ...]:
+        """The words of all rules but the one about unavailable actions."""
+        return tuple(rule.words for rule in self.rules if rule != AvailableOnly())
