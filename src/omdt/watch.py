@@ -112,6 +112,10 @@ class Watch:
         """Whether the limit on nodes has been reached."""
         return self.node_limit is not None and self.nodes >= self.node_limit
 
+    def count(self, nodes: int) -> None:
+        """Count nodes that were examined."""
+        self.nodes += nodes
+
     def interrupt(self) -> None:
         """Leave no time to the run, as Ctrl-C does."""
         self._interrupted_at = self.elapsed

@@ -14,6 +14,7 @@ from typing import Protocol
 from omdt.counting import listed
 from omdt.errors import InputError
 from omdt.limits import whole
+from omdt.methods.search.settings import DEFAULTS, SearchSettings
 
 
 class Kind(Protocol):
@@ -176,6 +177,7 @@ class SearchOptions(Options):
     Attributes:
         executor: explores parts of the search elsewhere; by default as many processes as the limits have threads.
         certificate: a file for the evidence that the bound holds, written when the search has ended.
+        settings: how the search goes about its work; none of them changes what is proven.
     """
 
     executor: Executor | None = field(
@@ -186,6 +188,9 @@ class SearchOptions(Options):
         metadata=option(
             "Write the evidence for the bound, for `omdt check`", File(), flag="--certificate", metavar="FILE"
         ),
+    )
+    settings: SearchSettings = field(
+        default=DEFAULTS, metadata=option("How the search goes about its work", Instance(SearchSettings))
     )
 
 

@@ -25,15 +25,13 @@ from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Case, Findings, Goal, Node, Partial
 from omdt.methods.search.observing import Observer, Unobserved
 from omdt.methods.search.partial_tree import HOLE, Tree
-from omdt.unavailable import names_only
+from omdt.rules import names_only
 from omdt.watch import OutOfTimeError, Watch
 
 UNOBSERVED = Unobserved()
 
 
-def explore(
-    knowledge: Knowledge, case: Case, goal: Goal, nodes: int, watch: Watch
-) -> Findings:
+def explore(knowledge: Knowledge, case: Case, goal: Goal, nodes: int, watch: Watch) -> Findings:
     """Examine up to the given number of nodes below a case, best first."""
     try:
         basis = knowledge.bases.general(goal, watch)
@@ -157,9 +155,7 @@ class Exploration:
             partial = replace(partial, choice=self._losses.costliest(node))
         self._push(bound, partial)
 
-    def _bound_by_both(
-        self, bound: float, by_losses: float, node: Node, partial: Partial
-    ) -> tuple[float, Partial]:
+    def _bound_by_both(self, bound: float, by_losses: float, node: Node, partial: Partial) -> tuple[float, Partial]:
         """The better of losses and options, and the partial tree with what was learned of options."""
         found = self._asked(self._knowledge.options, node)
         told = self._basis.losses.optimum - by_losses > self._settings.telling_loss * self._basis.budget

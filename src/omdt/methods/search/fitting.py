@@ -101,13 +101,13 @@ class Fitting:
 
     def _first_question(self, gains: Floats, states: Ints, stumps: Stumps) -> int:
         """The question with the best two stumps below it, among those that are promising as stumps themselves."""
-        promising = np.argsort(-stumps.scores, kind="stable")[: 2 * self.model.settings.candidates_per_node]
+        promising: Ints = np.argsort(-stumps.scores, kind="stable")[: 2 * self.model.settings.candidates_per_node]
 
-        def score(k: int) -> float:
-            above = self.questions.right(states, k)
+        def score(k: np.int64) -> float:
+            above = self.questions.right(states, int(k))
             return self._stump_score(gains, states[above]) + self._stump_score(gains, states[~above])
 
-        return max(promising.tolist(), key=score)
+        return int(max(promising, key=score))
 
     def _worth(self, gains: Floats, states: Ints) -> float:
         """How much a split adds to the gain of some states."""

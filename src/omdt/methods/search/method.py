@@ -6,183 +6,115 @@ exact search, every climb counts as a node. Where there are few trees, all of th
 a tree returns as much as the best policy of any form, nothing is left to do.
 """
 
-from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from omdt.check import Questions
-from omdt.errors import FalseClaimError, InputError, warn_input
-from omdt.files import check_writable
-from omdt.mdp import MDP
+from omdt.errors import InputError
+from omdt.limits import Limits
+from omdt.methods.options import SearchOptions
+from omdt.methods.search.bounds.cheapest_kernels import cheapest_dense
+from omdt.methods.search.certifying import certified, check_certifiable
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
-from omdt.methods.search.evidence import MARGIN, Goal, StoppedError, prove
-from omdt.methods.search.exact import can_search
-from omdt.methods.search.frontier import Frontier
-from omdt.methods.search.local import LocalSearch, to_policy
-from omdt.methods.search.losses import cheapest_dense
+from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.local import LocalSearch
+from omdt.methods.search.model import Model
+from omdt.methods.search.partial_tree import to_policy
+from omdt.methods.search.rounds import Rounds
 from omdt.methods.shrinking import shrunk
-from omdt.questions import questions_of
-from omdt.solution import Claim, Limits, Stop, tolerated_excess
-from omdt.splits import Splits
-from omdt.tree import TreePolicy
+from omdt.solution import Claim, Stop
+from omdt.task import Task
 from omdt.watch import Watch, one_thread
 
-FIRST_CLIMBS = 3
-NEARLY = 1e-3
-"""The part of the gap by which the proof of an unfinished search may miss the bound that was reached."""
 
-ERRORS = (8.0, 1e3, 1e5)
-"""Margins of a certificate in errors of the optimal values; the next one is tried where evidence is missing."""
+class _Outcome(NamedTuple):
+    """How far the search came: the bound, whether it is complete, and its rounds if there were any."""
 
-NODES_A_CLIMB = 64
-"""In its turn the local search climbs once, and once more for so many nodes of the round before."""
-
-SWEPT_NODES_A_CLIMB = 512
-"""The same where nodes are bounded by sweeps: a climb costs more of them there."""
-
-BUSY_ROUNDS = 10
-"""For so many rounds after the last improvement the local search has a turn in every round, then in ever fewer."""
+    bound: float
+    complete: bool
+    rounds: Rounds | None = None
 
 
-def search(
-    mdp: MDP,
-    splits: Splits,
-    limits: Limits,
-    watch: Watch,
-    *,
-    executor: Executor | None = None,
-    certificate: str | Path | None = None,
-) -> Claim:
-    """The best tree within the size limit, with a proof when there is time for it.
-
-    Args:
-        mdp: the problem.
-        splits: the questions a tree may ask.
-        limits: a limit on the size is required.
-        watch: the clock and the record of progress.
-        executor: explores parts of the search elsewhere; by default as many processes as the limits have threads.
-        certificate: a file for the evidence that the bound holds, written by this process when the search has ended.
-    """
-    if not limits.limits_size:
-        raise InputError("the method search needs a size limit; give a depth, a number of leaves, or both")
-    questions = None if certificate is None else _check_certifiable(mdp, splits, Path(certificate))
-    frontier: Frontier | None = None
+def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> Claim:
+    """The best tree within the size limit, with a proof when there is time for it."""
+    if options.certificate is not None:
+        check_certifiable(task, options.settings, options.certificate)
     # Many threads of the linear algebra wait for one another on systems as small as these, and round differently.
     with watch.catching_interrupts(), one_thread():
-        local = LocalSearch(mdp, splits, limits, watch)
-        local.start()
-        local.climb(FIRST_CLIMBS)
-        bound, complete = local.unrestricted, local.optimal_reached
-        if certificate is None and not complete and can_enumerate(local):
-            enumerated = enumerate_trees(local)
-            bound, complete = (bound, False) if enumerated is None else (enumerated, True)
-        if certificate is not None or (not complete and can_search(mdp)):
-            # A certificate has no words for pinned states.
-            frontier = Frontier(mdp, limits, watch, local, executor, may_pin=certificate is None)
-            _take_turns(frontier, local, watch)
-            bound, complete = frontier.bound, frontier.done
-        elif not complete:
-            complete = _climb_on(local, watch)
-        stop = Stop.COMPLETE if complete else _why_stopped(frontier, watch)
-        if not complete:
+        model = Model.of(task, options.settings, watch)
+        incumbent = Incumbent(model, limits.gap, watch)
+        local = LocalSearch(model, incumbent, limits.seed, watch)
+        outcome = _searched(model, local, limits, watch, options)
+        if not outcome.complete:
             local.finish()
-        if local.best is None:
-            raise _no_tree(limits, complete)
-        tree = shrunk(to_policy(local.best, splits, mdp), mdp, splits, watch.closing(), local.allowed)
-        if frontier is not None and certificate is not None:
-            bound = _certified(frontier, tree, local, Path(certificate), bound, questions)
-    return Claim(tree, max(bound, local.value), stop)
+        if incumbent.tree is None:
+            raise _no_tree(task, outcome.complete)
+        stop = Stop.COMPLETE if outcome.complete else _why_stopped(outcome.rounds, watch)
+        policy = to_policy(incumbent.tree, task.splits, model.mdp)
+        tree = shrunk(policy, model.mdp, task.splits, watch.closing(), task.allowed)
+        bound = outcome.bound
+        if outcome.rounds is not None and options.certificate is not None:
+            bound = certified(outcome.rounds, incumbent, tree, options.certificate)
+    return Claim(tree, max(bound, incumbent.value), stop)
 
 
-def _no_tree(limits: Limits, complete: bool) -> InputError:
+def _searched(model: Model, local: LocalSearch, limits: Limits, watch: Watch, options: SearchOptions) -> _Outcome:
+    """Search by the means that fit the task."""
+    incumbent, certify = local.incumbent, options.certificate is not None
+    local.start()
+    local.climb(model.settings.first_climbs)
+    if not certify and incumbent.optimal_reached:
+        return _Outcome(incumbent.unrestricted, complete=True)
+    if not certify and can_enumerate(model):
+        enumerated = enumerate_trees(model, local.questions, incumbent, local.consider, watch)
+        if enumerated is not None:
+            return _Outcome(enumerated, complete=True)
+    if certify or model.searchable:
+        # A certificate has no words for pinned states.
+        rounds = Rounds(incumbent, limits, watch, options.executor, may_pin=not certify)
+        _take_turns(rounds, local, watch)
+        return _Outcome(rounds.bound, rounds.done, rounds)
+    while watch.remaining > 0 and not (local.single or incumbent.optimal_reached or watch.out_of_nodes):
+        local.climb(1)
+        watch.count(1)
+    return _Outcome(incumbent.unrestricted, incumbent.optimal_reached)
+
+
+def _take_turns(rounds: Rounds, local: LocalSearch, watch: Watch) -> None:
+    """Explore and climb until everything is explored or time is up."""
+    improved = nodes = 0
+    settings = local.model.settings
+    nodes_per_climb = settings.swept_nodes_per_climb if local.model.swept else settings.nodes_per_climb
+    try:
+        while not (rounds.done or rounds.explorers.out_of_memory or watch.out_of_nodes) and watch.remaining > 0:
+            before, quiet = local.incumbent.value, rounds.count - improved
+            has_turn = quiet <= settings.busy_rounds or quiet % settings.busy_rounds == 0
+            climbs = 1 + (watch.nodes - nodes) // nodes_per_climb if has_turn else 0
+            nodes = watch.nodes
+            rounds.round(partial(local.climb, climbs))
+            if local.incumbent.value > before:
+                improved = rounds.count
+    finally:
+        rounds.explorers.stop()
+
+
+def _no_tree(task: Task, complete: bool) -> InputError:
     """Why there is nothing to return."""
-    trees = f"tree of {limits.words} names only available actions"
+    trees = f"tree of {task.size.words} {' and '.join(rule.words for rule in task.rules)}"
+    relaxed = "relax a rule" if task.further_rules else "use --unavailable fallback"
     if not complete:
-        return InputError(f"no {trees}, as far as was searched; allow more time or a larger tree, or use the fallback")
+        return InputError(f"no {trees}, as far as was searched; allow more time or a larger tree, or {relaxed}")
     return InputError(
-        f"no {trees}: states that such a tree cannot tell apart have no action in common; allow a larger tree, or use "
-        "--unavailable fallback"
+        f"no {trees}: states that such a tree cannot tell apart have no allowed action in common; "
+        f"allow a larger tree, or {relaxed}"
     )
 
 
-def _climb_on(local: LocalSearch, watch: Watch) -> bool:
-    """Climb until time is up; whether the best policy of any form is reached before."""
-    while watch.remaining > 0 and not (local.single or local.optimal_reached or watch.out_of_nodes):
-        local.climb(1)
-        watch.nodes += 1
-    return local.optimal_reached
-
-
-def _check_certifiable(mdp: MDP, splits: Splits, path: Path) -> Questions | None:
-    """Raise before long work starts if there can be no certificate; the questions that it will state."""
-    check_writable(path)
-    if not can_search(mdp):
-        raise InputError(
-            f"the search proves nothing about {mdp.n_states:,} states that can be visited again, so there is no "
-            "certificate to write; leave it out"
-        )
-    questions = questions_of(mdp, splits)
-    known = (Questions() if questions is None else questions).sides(splits.observations, splits.feature_names)
-    if known.shape[1] != len(splits):
-        raise InputError(
-            f"{len(splits) - known.shape[1]} of the {len(splits)} questions divide the states as others do, or not at "
-            "all; a certificate needs each question once, as Splits.of makes them"
-        )
-    return questions
-
-
-def _certified(
-    frontier: Frontier, tree: TreePolicy, local: LocalSearch, path: Path, bound: float, questions: Questions | None
-) -> float:
-    """Write the certificate of a bound; the bound that it proves, which is a little higher."""
-    # A bound that was not pushed any further is met again only approximately.
-    unfinished = bound + NEARLY * (bound - local.value)
-    policy = tree.actions(local.splits.observations)
-    asked = tolerated_excess(local.value, local.limits.gap, local.scale)
-    for errors in ERRORS:
-        # Where the gap is next to nothing, the rounding of the values needs room, which the target makes for it.
-        room = max(asked, errors * local.optimal.error / MARGIN)
-        tight = local.value + max(0.5 * asked, asked - 1.01 * MARGIN * room)
-        target = min(local.target, tight) if frontier.done else unfinished
-        goal = Goal(policy, local.value, target, room, not frontier.done, questions)
-        try:
-            return prove(path, frontier.explorer, frontier.problem.optimal.upper, goal)
-        except StoppedError:
-            warn_input(f"{path} was not written because of an interrupt")
-            return bound
-        except FalseClaimError:
-            if errors == ERRORS[-1]:
-                raise
-    raise AssertionError("the last attempt returns or raises")
-
-
-def _take_turns(frontier: Frontier, local: LocalSearch, watch: Watch) -> None:
-    """Explore and climb until everything is explored or time is up."""
-    improved = nodes = 0
-    nodes_a_climb = SWEPT_NODES_A_CLIMB if frontier.explorer.swept else NODES_A_CLIMB
-    try:
-        while not (frontier.done or frontier.out_of_memory or watch.out_of_nodes) and watch.remaining > 0:
-            before = local.value
-            climbs = 1 + (watch.nodes - nodes) // nodes_a_climb if _has_turn(frontier.rounds - improved) else 0
-            nodes = watch.nodes
-            frontier.round(partial(local.climb, climbs))
-            if local.value > before:
-                improved = frontier.rounds
-    finally:
-        frontier.workers.stop()
-
-
-def _has_turn(quiet_rounds: int) -> bool:
-    """Whether the local search has a turn so many rounds after the last improvement."""
-    return quiet_rounds <= BUSY_ROUNDS or quiet_rounds % BUSY_ROUNDS == 0
-
-
-def _why_stopped(frontier: Frontier | None, watch: Watch) -> Stop:
+def _why_stopped(rounds: Rounds | None, watch: Watch) -> Stop:
     """Why a search ended before it was complete."""
     if watch.interrupted:
         return Stop.INTERRUPTED
-    if frontier is not None and frontier.out_of_memory:
+    if rounds is not None and rounds.explorers.out_of_memory:
         return Stop.MEMORY
     if watch.remaining == 0:
         return Stop.TIME
@@ -191,5 +123,5 @@ def _why_stopped(frontier: Frontier | None, watch: Watch) -> Stop:
 
 def is_compiled() -> bool:
     """Whether the search was compiled on this machine before."""
-    kernel: Any = cheapest_dense
-    return any(Path(kernel._cache.cache_path).glob("losses.cheapest_dense-*.nbi"))
+    folder = cheapest_dense.stats.cache_path
+    return folder is not None and any(Path(folder).glob("cheapest_kernels.cheapest_dense-*.nbi"))

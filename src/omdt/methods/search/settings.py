@@ -23,7 +23,7 @@ class SearchSettings:
     """The same where nodes are bounded by sweeps: a climb takes as long as many more nodes there."""
 
     busy_rounds: int = 10
-    """The local search has a turn in every round until this many rounds after the last improvement, then every tenth."""
+    """Rounds after the last improvement in which the local search has a turn; later only every tenth round has one."""
 
     # Local search
 
@@ -141,7 +141,7 @@ class SearchSettings:
     # Which bound is asked
 
     blind_ancestors: int = 3
-    """Options are skipped below this many ancestors in a row of which losses could tell something and options nothing."""
+    """Options are skipped below this many ancestors in a row about which losses told something and options nothing."""
 
     telling_loss: float = 0.05
     """Losses tell something when they exceed this part of the budget."""

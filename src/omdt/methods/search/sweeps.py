@@ -11,8 +11,10 @@ LEAP = 4
 
 @njit(cache=True)
 def forward(arrays, order, policy, sweeps):  # type: ignore[no-untyped-def]
-    """[S] discounted visits of a policy, as far as the given number of sweeps finds them; in topological order one
-    sweep finds all."""
+    """[S] discounted visits of a policy, as far as the given number of sweeps finds them.
+
+    In topological order one sweep finds all.
+    """
     indptr, indices, discounted = arrays.indptr, arrays.indices, arrays.discounted
     A = arrays.rewards.shape[1]
     visits, waiting = np.zeros_like(arrays.initial), arrays.initial.copy()

@@ -25,9 +25,7 @@ class OptionValue(NamedTuple):
 class OptionSolver(Protocol):
     """Bounds V̄ from above."""
 
-    def value(
-        self, leaf_action: Ints, active: Ints, start: Floats, target: float, watch: Watch
-    ) -> OptionValue:
+    def value(self, leaf_action: Ints, active: Ints, start: Floats, target: float, watch: Watch) -> OptionValue:
         """The value of an agent with options.
 
         Args:

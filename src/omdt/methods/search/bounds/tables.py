@@ -38,7 +38,7 @@ class Halves:
     right: Key
 
 
-Choice = Halves | Leaf | Split
+Choice = Halves | Tree
 """What attains an entry: a question with two entries, or a complete subtree."""
 
 
@@ -193,9 +193,7 @@ class Tables:
                 return 0.0, Leaf(choice)
         return best, Leaf(choice)
 
-    def _best_split(
-        self, region: Region, key: Key, enough: float, best: float, choice: Choice
-    ) -> tuple[float, Choice]:
+    def _best_split(self, region: Region, key: Key, enough: float, best: float, choice: Choice) -> tuple[float, Choice]:
         """The best question, where it is better than what was found before."""
         _, depth, leaves = key
         for k in self.ordered_questions(region):

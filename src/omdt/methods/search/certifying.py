@@ -1,0 +1,64 @@
+"""Certifying: whether a bound can have a certificate, and the certificate of a bound that was reached."""
+
+from pathlib import Path
+
+from omdt.check import Questions
+from omdt.errors import FalseClaimError, InputError, warn_input
+from omdt.files import check_writable
+from omdt.methods.search.evidence.grounds import StoppedError
+from omdt.methods.search.evidence.measures import MARGIN, Statement
+from omdt.methods.search.evidence.recorder import prove
+from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.orders import topological_order
+from omdt.methods.search.rounds import Rounds
+from omdt.methods.search.settings import SearchSettings
+from omdt.solution import tolerated_excess
+from omdt.task import Task
+from omdt.tree import TreePolicy
+
+NEARLY = 1e-3
+"""The part of the gap by which the proof of an unfinished search may miss the bound that was reached."""
+
+ERRORS = (8.0, 1e3, 1e5)
+"""Margins of a certificate in errors of the optimal values; the next one is tried where evidence is missing."""
+
+
+def check_certifiable(task: Task, settings: SearchSettings, path: Path) -> None:
+    """Raise before long work starts if there can be no certificate."""
+    mdp, splits, questions = task.problem, task.splits, task.questions
+    check_writable(path)
+    if mdp.n_states > settings.dense_states and topological_order(mdp) is None:
+        raise InputError(
+            f"the search proves nothing about {mdp.n_states:,} states that can be visited again, so there is no "
+            "certificate to write; leave it out"
+        )
+    known = (Questions() if questions is None else questions).sides(splits.observations, splits.feature_names)
+    if known.shape[1] != len(splits):
+        raise InputError(
+            f"{len(splits) - known.shape[1]} of the {len(splits)} questions divide the states as others do, or not at "
+            "all; a certificate needs each question once, as Splits.of makes them"
+        )
+
+
+def certified(rounds: Rounds, incumbent: Incumbent, tree: TreePolicy, path: Path) -> float:
+    """Write the certificate of the bound that was reached; the bound that it proves, which is a little higher."""
+    model, value, bound = incumbent.model, incumbent.value, rounds.bound
+    # A bound that was not lowered any further is reached again only approximately.
+    unfinished = bound + NEARLY * (bound - value)
+    policy = tree.actions(model.task.splits.observations)
+    asked = tolerated_excess(value, incumbent.gap, model.scale)
+    for errors in ERRORS:
+        # Where the gap is next to nothing, the rounding of the values needs room, which the target makes for it.
+        room = max(asked, errors * model.optimal.error / MARGIN)
+        tight = value + max(0.5 * asked, asked - 1.01 * MARGIN * room)
+        target = min(incumbent.target, tight) if rounds.done else unfinished
+        statement = Statement(policy, value, target, room, not rounds.done, model.task.questions)
+        try:
+            return prove(path, rounds.explorers.knowledge, statement)
+        except StoppedError:
+            warn_input(f"{path} was not written because of an interrupt")
+            return bound
+        except FalseClaimError:
+            if errors == ERRORS[-1]:
+                raise
+    raise AssertionError("the last attempt returns or raises")
