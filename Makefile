@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-limits bench-search bench-solvers bench-milp bench-viper bench-certificates reproduce docs clean
+.PHONY: help install demo test lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-limits bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -20,6 +20,8 @@ help:
 	@echo "make bench-growth  time and memory of the search as lakes and networks grow (up to 20 minutes)"
 	@echo "make bench-limits  whether time limits and Ctrl-C are kept, from 10^3 to 10^6 states (some minutes)"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
+	@echo "make bench-side-by-side  the same cells by two versions (OLD=a clone of the old one; half an hour)"
+	@echo "make bench-answers compare the files of all answers with those kept of another version (KEPT=a folder)"
 	@echo "make bench-solvers compare the inner solvers of the search by the shape of the problem (half a minute)"
 	@echo "make bench-milp    compare forms and solvers of the mixed-integer program (about an hour)"
 	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
@@ -80,6 +82,12 @@ bench-limits: install
 
 bench-search: install
 	$(BIN)/python benchmarks/search.py
+
+bench-side-by-side: install
+	$(BIN)/python benchmarks/side_by_side.py $(OLD)
+
+bench-answers: install
+	$(BIN)/python benchmarks/answers.py compare $(KEPT)
 
 bench-solvers: install
 	$(BIN)/python benchmarks/solvers.py

@@ -33,12 +33,15 @@ from omdt.mdp import MDP
 from omdt.splits import Splits
 
 RANDOM = 500
+REFUSED = "there is no such tree\n"
+"""What is kept of a problem whose rules no tree of the size keeps."""
+
 CELL_NODES, RANDOM_NODES = 300, 400
 """Limits on nodes: enough for every kind of step of the search, and for a few seconds per problem."""
 
 
 def cell(name: str, depth: int, folder: Path) -> MDP:
-    """Solve a cell of the paper; depths up to 2 with a certificate."""
+    """Solve a cell of the paper."""
     mdp = omdt.make(name, **({"as_published": True} if name == "inventory_management" else {}))
     solution = omdt.solve(mdp, max_depth=depth, node_limit=CELL_NODES)
     solution.save(folder / f"{name}-{depth}.json")
@@ -125,8 +128,8 @@ def compared(name: str, solve: Callable[[Path], MDP], kept: Path) -> str:
     with tempfile.TemporaryDirectory() as made:
         try:
             mdp = solve(Path(made))
-        except omdt.InputError as error:
-            (Path(made) / f"{name}.json").write_text(f"{error}\n", encoding="utf-8")
+        except omdt.InputError:
+            (Path(made) / f"{name}.json").write_text(REFUSED, encoding="utf-8")
         for path in sorted({file.name for folder in (kept, Path(made)) for file in folder.glob(f"{name}.*")}):
             before, after = kept / path, Path(made) / path
             if not (before.exists() and after.exists()):
@@ -143,8 +146,8 @@ def kept(name: str, solve: Callable[[Path], MDP], folder: Path) -> str:
     """Solve a problem and keep its files."""
     try:
         solve(folder)
-    except omdt.InputError as error:
-        (folder / f"{name}.json").write_text(f"{error}\n", encoding="utf-8")
+    except omdt.InputError:
+        (folder / f"{name}.json").write_text(REFUSED, encoding="utf-8")
     return ""
 
 

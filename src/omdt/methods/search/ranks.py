@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from omdt.mdp import Bools, Floats, Ints
-from omdt.methods.search.partial_tree import Hole, Split, Tree
+from omdt.methods.search.partial_tree import Leaf, Split, Tree
 from omdt.splits import Splits
 
 
@@ -21,7 +21,7 @@ class Columns(NamedTuple):
     """Observations and questions as compiled kernels read them.
 
     Attributes:
-        codes: [S, F'] rank of every observation among the distinct values of its column.
+        codes: [F', S] rank of every observation among the distinct values of its column.
         offsets: [F' + 1] where the values of every column begin in the histogram of all columns.
         feature: [K] column of every question.
         rank: [K] rank of the largest value on the left, or of the only value on the left of an equality.
@@ -39,12 +39,12 @@ class Ranks:
     """The questions of some splits, by their numbers there."""
 
     def __init__(self, splits: Splits) -> None:
-        codes = np.empty(splits.observations.shape, dtype=np.int32)
+        codes = np.empty(splits.observations.T.shape, dtype=np.int32)
         rank = np.zeros(len(splits), dtype=np.int64)
         sizes = [0]
         for j, column in enumerate(splits.observations.T):
             values, ranks = np.unique(column, return_inverse=True)
-            codes[:, j] = ranks.ravel()
+            codes[j] = ranks.ravel()
             asked = splits.feature == j
             rank[asked] = np.searchsorted(values, splits.threshold[asked], side="right") - 1
             sizes.append(len(values))
@@ -61,7 +61,7 @@ class Ranks:
     def right(self, states: Ints, k: int) -> Bools:
         """[n] whether each of n states goes to the right of question k."""
         columns = self._columns
-        codes = columns.codes[states, columns.feature[k]]
+        codes = columns.codes[columns.feature[k]][states]
         answers: Bools = codes != columns.rank[k] if columns.equality[k] else codes > columns.rank[k]
         return answers
 
@@ -76,11 +76,11 @@ class Ranks:
         stack = [(tree, np.arange(len(states)))]
         while stack:
             node, rows = stack.pop()
-            assert not isinstance(node, Hole), "a tree with a hole has no actions"
             if isinstance(node, Split):
                 right = self.right(states[rows], node.question)
                 stack += [(node.left, rows[~right]), (node.right, rows[right])]
             else:
+                assert isinstance(node, Leaf), "a tree with a hole has no actions"
                 actions[rows] = node.action
         return actions
 
@@ -90,11 +90,11 @@ def _left_sums(columns, states, gains):  # type: ignore[no-untyped-def]
     """[K, A] sums of gains [n, A] over those of n states that go left."""
     codes, offsets, feature = columns.codes, columns.offsets, columns.feature
     n, A = gains.shape
-    F, K = codes.shape[1], len(feature)
+    F, K = len(codes), len(feature)
     here = np.zeros((offsets[F], A))
     for i in range(n):
         for j in range(F):
-            value = offsets[j] + codes[states[i], j]
+            value = offsets[j] + codes[j, states[i]]
             for a in range(A):
                 here[value, a] += gains[i, a]
     up_to = here.copy()
