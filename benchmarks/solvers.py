@@ -19,12 +19,19 @@ from rich.table import Table
 
 import omdt
 from omdt import planning
-from omdt.mdp import MDP, Floats, Ints
-from omdt.methods.search import evaluation
-from omdt.methods.search.boxes import Region, Regions
-from omdt.methods.search.losses import AcyclicLosses, DenseLosses, Losses, SweptLosses
-from omdt.methods.search.options import DenseOptions, OptionBound, SweptOptions
-from omdt.splits import Splits
+from omdt.mdp import MDP, Ints
+from omdt.methods.search.bounds.cheapest import AcyclicSolver, DenseSolver, SweptSolver
+from omdt.methods.search.bounds.dense_options import DenseOptions
+from omdt.methods.search.bounds.losses import Losses
+from omdt.methods.search.bounds.option_values import OptionSolver
+from omdt.methods.search.bounds.swept_options import SweptOptions
+from omdt.methods.search.boxes import Boxes
+from omdt.methods.search.model import Model
+from omdt.methods.search.orders import order_by_steps
+from omdt.methods.search.regions import Region, Regions
+from omdt.methods.search.settings import DEFAULTS
+from omdt.task import Size, Task
+from omdt.watch import Watch
 
 PROBLEMS: tuple[tuple[str, dict[str, int]], ...] = (
     ("frozenlake_12x12", {}),
@@ -45,27 +52,25 @@ class Solvers:
     """Both bounds by every solver that fits a problem."""
 
     losses: dict[str, Losses]
-    options: dict[str, OptionBound]
+    options: dict[str, OptionSolver]
 
 
-def solvers(mdp: MDP, regions: Regions, optimal: planning.Certified[Floats]) -> Solvers:
-    everything = np.ones(mdp.rewards.shape, dtype=np.bool_)
-    topological = evaluation.topological_order(mdp)
-    if topological is not None:
-        order = topological[::-1]
-        return Solvers(
-            {"one pass": AcyclicLosses(mdp, optimal.value, everything, order)},
-            {"one pass": SweptOptions(mdp, regions, order, acyclic=True)},
-        )
-    order = evaluation.order_by_steps(mdp, optimal)
+def solvers(model: Model, boxes: Boxes) -> Solvers:
+    """All solvers that can answer."""
+    known = (model, model.optimal.value, model.allowed)
+    if model.topological is not None:
+        order = model.topological[::-1]
+        one_pass = Losses(*known, lambda model, costs: AcyclicSolver(model, costs, order))
+        return Solvers({"one pass": one_pass}, {"one pass": SweptOptions(model, boxes, order, acyclic=True)})
+    order = order_by_steps(model.mdp, model.optimal)
     return Solvers(
         {
-            "systems": DenseLosses(mdp, optimal.value, everything),
-            "sweeps": SweptLosses(mdp, optimal.value, everything, order),
+            "systems": Losses(*known, DenseSolver),
+            "sweeps": Losses(*known, lambda model, costs: SweptSolver(model, costs, order)),
         },
         {
-            "systems": DenseOptions(mdp, regions, 2**31),
-            "sweeps": SweptOptions(mdp, regions, order, acyclic=False),
+            "systems": DenseOptions(model, boxes, 2**31),
+            "sweeps": SweptOptions(model, boxes, order, acyclic=False),
         },
     )
 
@@ -91,7 +96,7 @@ def forced_actions(mdp: MDP, losses: Losses, region: Region) -> Ints:
 
 
 def milliseconds(calls: list[Callable[[], object]]) -> float:
-    """CPU time of a call, when the first of them has been made before."""
+    """CPU time per call; the first call is made once before."""
     calls[0]()
     start = time.process_time()
     for call in calls:
@@ -101,25 +106,26 @@ def milliseconds(calls: list[Callable[[], object]]) -> float:
 
 def row(name: str, settings: dict[str, int]) -> list[str]:
     mdp = omdt.make(name, **settings)
-    regions = Regions(Splits.of(mdp).sides())
-    optimal = planning.optimal_values(mdp)
+    model = Model.of(Task.over_thresholds(mdp, Size(2)), DEFAULTS, Watch())
+    regions, optimal = Regions(model.sides), model.optimal
+    all_boxes = Boxes(regions)
     best, random = (
         planning.expected_return(mdp, values).value
         for values in (optimal, planning.policy_values(mdp, planning.random_policy(mdp)))
     )
     budget = BUDGET * (best - random)
-    found = solvers(mdp, regions, optimal)
+    found = solvers(model, all_boxes)
     first = next(iter(found.losses.values()))
     leaves = [forced_actions(mdp, first, region) for region in random_regions(regions, np.random.default_rng(0))]
     open_everywhere = np.full(mdp.n_states, -1)
     questions = regions.questions(regions.everything)
     sides = regions.split(regions.everything, int(questions[len(questions) // 2]))
-    boxes = np.concatenate([regions.boxes_of(side, 1) for side in sides])
+    boxes = np.concatenate([all_boxes.of(side, 1, Watch()) for side in sides])
     times: dict[tuple[str, str], float] = {}
     for kind, losses in found.losses.items():
         times["losses", kind] = milliseconds([partial(losses.inside, leaf, budget, budget) for leaf in leaves])
     for kind, options in found.options.items():
-        ask = partial(options.bound, open_everywhere, boxes, optimal.upper, best - budget)
+        ask = partial(options.value, open_everywhere, boxes, optimal.upper, best - budget, Watch())
         times["options", kind] = milliseconds([ask] * 5)
     cells = []
     for bound in ("losses", "options"):
@@ -136,7 +142,7 @@ def _cell(time_of_call: float | None) -> str:
 
 
 def main() -> None:
-    table = Table("problem", title="Milliseconds a bound")
+    table = Table("problem", title="Milliseconds per bound")
     kinds = ("one pass", "systems", "sweeps", "ratio")
     for heading in ("states", "successors", *(f"{bound}\n{kind}" for bound in ("losses", "options") for kind in kinds)):
         table.add_column(heading, justify="right")
