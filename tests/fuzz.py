@@ -5,7 +5,7 @@
 Every problem is solved by the search and by trying all trees, whose best return is then known in exact rational
 arithmetic. Some are also solved with a certificate, which the checker must accept, some by the mixed-integer program on
 every installed solver, and some by the search in two processes, which must find the same. A disagreement is made as
-small as it gets and saved in tests/regressions, where `test_fuzz.py` replays it ever after.
+small as possible and saved in tests/regressions, from where `test_fuzz.py` replays it in every run.
 """
 
 import argparse
@@ -24,40 +24,39 @@ from tempfile import TemporaryDirectory
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
-import pytest
 
 from omdt import check, planning
 from omdt.certificate import model_of
 from omdt.errors import InputError
 from omdt.mdp import MDP
 from omdt.solution import Solution, Stop
-from tasks import Task, any_mdp, dense, exact_return, rare_paths, shaped_mdp
+from tasks import RandomTask, any_mdp, dense, exact_return, rare_paths, shaped_mdp
 
 REGRESSIONS = Path(__file__).parent / "regressions"
 SOLVERS = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
 
 PROGRAM_EVERY = 4
-"""One problem in so many is also solved as a mixed-integer program."""
+"""Problems per problem that is also solved as a mixed-integer program."""
 
 PROGRAM_LEAVES = 4
-"""Programs for larger trees take too long."""
+"""Largest number of leaves for a mixed-integer program; programs for larger trees take too long."""
 
 CERTIFICATE_EVERY = 3
-"""One problem in so many is also solved with a certificate, which is checked."""
+"""Problems per problem that is also solved with a certificate, which is checked."""
 
 THREADS_EVERY = 500
-"""One problem in so many is also solved in two processes."""
+"""Problems per problem that is also solved in two processes: starting these takes a second."""
 
 TIME_LIMIT = 60.0
 """Seconds after which a run counts as hanging."""
 
 RELATIVE = 1e-9
-"""What a value may be off, relative to the returns of trees and policies: the tolerance of `omdt.solve`."""
+"""Largest error of a value, relative to the returns of trees and policies: the tolerance of `omdt.solve`."""
 
 ABSOLUTE = 1e-13
-"""What a value may be off besides, relative to the largest conceivable return."""
+"""Largest further error of a value, relative to the largest conceivable return."""
 
-Way = Callable[[Task], str | None]
+Way = Callable[[RandomTask], str | None]
 """Solves a task in some way and says what is wrong with the answer, if anything is."""
 
 
@@ -66,7 +65,7 @@ def largest_return(mdp: MDP) -> float:
     return float(np.abs(mdp.rewards).max()) / (1 - mdp.discount)
 
 
-def fault_of(task: Task, solution: Solution) -> str | None:
+def fault_of(task: RandomTask, solution: Solution) -> str | None:
     """What is wrong with an answer, in the light of the best tree of all."""
     best = exact_return(task.mdp, task.best_policy)
     own = exact_return(task.mdp, solution.tree.actions(task.splits.observations))
@@ -86,7 +85,7 @@ def fault_of(task: Task, solution: Solution) -> str | None:
     return None
 
 
-def by_search(task: Task) -> str | None:
+def by_search(task: RandomTask) -> str | None:
     """The search must finish, and prove its tree but for what is not known of its return."""
     solution = task.solve(time_limit=TIME_LIMIT)
     fault = fault_of(task, solution)
@@ -102,7 +101,7 @@ def by_search(task: Task) -> str | None:
     )
 
 
-def by_certificate(task: Task) -> str | None:
+def by_certificate(task: RandomTask) -> str | None:
     """The certificate of the bound must convince the checker, whatever questions the trees may ask."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "certificate"
@@ -111,12 +110,10 @@ def by_certificate(task: Task) -> str | None:
     return fault_of(task, solution) if verdict.bound == solution.bound else "the checker verified another bound"
 
 
-def by_two_processes(task: Task) -> str | None:
-    """Two processes must find what one finds, to the last bit; settings of this process do not reach others."""
-    task = replace(task, settings={})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("omdt.methods.search.frontier.SOLO_SECONDS", 0.0)
-        alone, together = (_repeatable(task.solve(time_limit=TIME_LIMIT, threads=n)) for n in (1, 2))
+def by_two_processes(task: RandomTask) -> str | None:
+    """Two processes must find what one finds, to the last bit."""
+    task = replace(task, settings={"solo_seconds": 0.0})
+    alone, together = (_repeatable(task.solve(time_limit=TIME_LIMIT, threads=n)) for n in (1, 2))
     return None if alone == together else f"one process finds {alone}, two find {together}"
 
 
@@ -127,7 +124,7 @@ def _repeatable(solution: Solution) -> tuple[object, ...]:
 def by_program(backend: str) -> Way:
     """The mixed-integer program on one of the solvers, started from the best leaf."""
 
-    def run(task: Task) -> str | None:
+    def run(task: RandomTask) -> str | None:
         try:
             solution = task.solve(method="milp", backend=backend, start_seconds=0.0, time_limit=TIME_LIMIT)
         except InputError as error:
@@ -146,7 +143,7 @@ WAYS: dict[str, Way] = {
 }
 
 
-def checked(way: Way, task: Task) -> str | None:
+def checked(way: Way, task: RandomTask) -> str | None:
     """What is wrong with the answer; a crash is wrong, too."""
     try:
         return way(task)
@@ -154,7 +151,7 @@ def checked(way: Way, task: Task) -> str | None:
         return f"{type(error).__name__}: {error}"
 
 
-def ways_for(number: int, task: Task) -> list[str]:
+def ways_for(number: int, task: RandomTask) -> list[str]:
     """In which ways the problem of this number is solved."""
     programs = [name for name in WAYS if name.startswith("milp")]
     small = task.size[1] <= PROGRAM_LEAVES
@@ -166,23 +163,23 @@ def ways_for(number: int, task: Task) -> list[str]:
     ]
 
 
-def task_of(seed: int, number: int) -> Task:
+def task_of(seed: int, number: int) -> RandomTask:
     """The problem of this number."""
     rng = np.random.default_rng([seed, number])
-    task = Task.random(rng, shaped_mdp if rng.random() < 0.8 else any_mdp)
+    task = RandomTask.random(rng, shaped_mdp if rng.random() < 0.8 else any_mdp)
     return replace(task, settings=rare_paths(rng)) if rng.random() < 0.5 else task
 
 
-def shrunk(task: Task, way: Way) -> Task:
+def shrunk(task: RandomTask, way: Way) -> RandomTask:
     """The smallest problem that greedy steps lead to and whose answer is still wrong."""
-    found: Task | None = task
+    found: RandomTask | None = task
     while found is not None:
         task = found
         found = next((smaller for smaller in smaller_tasks(task) if checked(way, smaller) is not None), None)
     return task
 
 
-def smaller_tasks(task: Task) -> Iterator[Task]:
+def smaller_tasks(task: RandomTask) -> Iterator[RandomTask]:
     """Problems that are a little simpler."""
     mdp = task.mdp
     if task.settings:
@@ -249,7 +246,7 @@ def _plainer(mdp: MDP) -> Iterator[MDP]:
             yield replace(mdp, discount=discount)
 
 
-def save(task: Task, folder: Path = REGRESSIONS) -> Path:
+def save(task: RandomTask, folder: Path = REGRESSIONS) -> Path:
     """Keep a problem for good, under a name that depends on nothing but the problem."""
     text = task.to_json()
     path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
@@ -268,7 +265,7 @@ class Tally:
 
 
 def fuzz(seconds: float, seed: int, most: int | None, folder: Path = REGRESSIONS) -> Tally:
-    """Solve random problems until time is up or there were so many."""
+    """Solve random problems until time is up or the largest number of them is reached."""
     end = time.monotonic() + seconds
     tally = Tally(0, Counter(), 0)
     while time.monotonic() < end and (most is None or tally.problems < most):
@@ -291,7 +288,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="random problems, solved in several ways that must agree")
     parser.add_argument("--seconds", type=float, default=600.0, help="how long to go on (default: 600)")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other problems (default: 0)")
-    parser.add_argument("--cases", type=int, default=None, help="stop after so many problems (default: none)")
+    parser.add_argument("--cases", type=int, default=None, help="stop after this many problems (default: no limit)")
     options = parser.parse_args()
     began = time.monotonic()
     tally = fuzz(options.seconds, options.seed, options.cases)

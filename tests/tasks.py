@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from itertools import permutations, product
@@ -10,22 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import omdt
 from brute_force import returns, tree_policies
 from omdt.mdp import MDP
+from omdt.methods.search.settings import SearchSettings
 from omdt.solution import Solution
 from omdt.splits import Splits
+from omdt.task import Size, Task
 from strategies import DYNAMICS, OBSERVATIONS, availability, distribution, feature_array, reward_array, transition_array
 
 FORMAT = "omdt-task-1"
 LABELS = ("p", "q")
 MEMORY = "memory_limit"
+SETTINGS = {it.name for it in fields(SearchSettings)} | {MEMORY}
 SCALES = ("few values", "zero", "negative", "normal", "huge", "tiny", "mixed")
 DISCOUNTS = (0.01, 0.3, 0.5, 0.9, 0.99, 0.999, 0.9999)
 MOST_POLICIES = 5000
-"""Deterministic policies of a problem that the fuzzer makes; brute force looks at those that are trees."""
+"""Largest number of deterministic policies per problem of the fuzzer, so that brute force takes little time."""
 
 
 def random_mdp(rng: np.random.Generator) -> MDP:
@@ -114,26 +116,26 @@ def _rewards(rng: np.random.Generator, S: int, A: int) -> np.ndarray:
     return reward_array(rng, (S, A), kind)
 
 
-def rare_paths(rng: np.random.Generator) -> dict[str, float]:
+def rare_paths(rng: np.random.Generator) -> dict[str, Any]:
     """Settings of the search that make its rare paths common: no start tree, tiny rounds and tables, forced bases,
     sweeps over few states."""
     return {
-        "method.FIRST_CLIMBS": int(rng.choice([0, 5])),
-        "frontier.NODES_A_CASE": int(rng.choice([1, 8, 128])),
-        "frontier.PATIENCE": float(rng.choice([0, 10])),
-        "frontier.SLICE": float(rng.choice([0.01, 10])),
-        "frontier.NODES_RAISED": int(rng.choice([1, 16])),
-        "evaluation.SWEPT_STATES": int(rng.choice([0, 600])),
-        "exact.NODES_A_BASIS": int(rng.choice([3, 500])),
-        "exact.CHEAP_STATES": int(rng.choice([0, 150])),
-        "exact.BYTES_A_REGION": int(rng.choice([1000, 1 << 40])),
-        "exact.MIN_ENTRIES": int(rng.choice([2, 100])),
-        "exact.BLIND": int(rng.choice([0, 1, 3])),
-        "exact.SURVIVORS": float(rng.choice([0.5, 1.0])),
-        "exact.MAX_PINS": int(rng.choice([1, 20])),
-        "exact.MAX_PINNED": int(rng.choice([1, 8])),
-        "exact.MAX_PRICE": float(rng.choice([0, 1e10], p=[0.2, 0.8])),
-        "tables.MAX_SUBTREES": int(rng.choice([1, 5, 200])),
+        "first_climbs": int(rng.choice([0, 5])),
+        "nodes_per_case": int(rng.choice([1, 8, 128])),
+        "patience": float(rng.choice([0, 10])),
+        "slice_seconds": float(rng.choice([0.01, 10])),
+        "nodes_per_raised_case": int(rng.choice([1, 16])),
+        "swept_states": int(rng.choice([0, 600])),
+        "nodes_per_basis": int(rng.choice([3, 500])),
+        "cheap_states": int(rng.choice([0, 150])),
+        "bytes_per_entry": int(rng.choice([1000, 1 << 40])),
+        "min_entries": int(rng.choice([2, 100])),
+        "blind_ancestors": int(rng.choice([0, 1, 3])),
+        "surviving_actions": float(rng.choice([0.5, 1.0])),
+        "max_pins": int(rng.choice([1, 20])),
+        "max_pinned_bases": int(rng.choice([1, 8])),
+        "max_box_operations": float(rng.choice([0, 1e10], p=[0.2, 0.8])),
+        "max_growing_subtrees": int(rng.choice([1, 5, 200])),
         MEMORY: int(rng.choice([1, 2048])),
     }
 
@@ -145,7 +147,7 @@ def random_limits(rng: np.random.Generator) -> tuple[int | None, int | None]:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class RandomTask:
     """A problem with its questions and its size limit.
 
     Attributes:
@@ -155,7 +157,7 @@ class Task:
         max_depth: limit on the depth, or None.
         max_leaves: limit on the leaves, or None.
         gap: what counts as a proof.
-        settings: constants of the search that are not as usual, by module and name, and the memory limit.
+        settings: fields of `SearchSettings` that differ from the defaults, by name, and the memory limit.
     """
 
     mdp: MDP
@@ -164,10 +166,10 @@ class Task:
     max_depth: int | None
     max_leaves: int | None
     gap: float
-    settings: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def random(cls, rng: np.random.Generator, mdp_of: Callable[[np.random.Generator], MDP] = any_mdp) -> "Task":
+    def random(cls, rng: np.random.Generator, mdp_of: Callable[[np.random.Generator], MDP] = any_mdp) -> "RandomTask":
         """A random problem with random questions and limits."""
         mdp = mdp_of(rng)
         categorical, predicates = random_questions(mdp, rng)
@@ -185,15 +187,24 @@ class Task:
         leaves = self.max_leaves if self.max_leaves is not None else 2 ** (self.max_depth or 0)
         return (self.max_depth if self.max_depth is not None else leaves - 1), leaves
 
+    @property
+    def search_settings(self) -> SearchSettings:
+        """The settings of the search."""
+        return SearchSettings(**{name: value for name, value in self.settings.items() if name != MEMORY})
+
+    @property
+    def asked(self) -> Task:
+        """What is asked of the search."""
+        return Task(self.mdp, self.splits, Size(self.max_depth, self.max_leaves))
+
     def solve(self, **rest: Any) -> Solution:
-        """What a method finds."""
-        limits = {"max_depth": self.max_depth, "max_leaf_nodes": self.max_leaves}
+        """What a method finds; the settings are for the method search."""
+        limits: dict[str, Any] = {"max_depth": self.max_depth, "max_leaf_nodes": self.max_leaves}
         if MEMORY in self.settings:
             limits[MEMORY] = int(self.settings[MEMORY])
-        with pytest.MonkeyPatch.context() as patch:
-            for name in self.settings.keys() - {MEMORY}:
-                patch.setattr(f"omdt.methods.search.{name}", self.settings[name])
-            return omdt.solve(self.mdp, splits=self.splits, gap=self.gap, **limits, **rest)
+        if rest.get("method", "search") == "search":
+            limits["settings"] = self.search_settings
+        return omdt.solve(self.mdp, splits=self.splits, gap=self.gap, **limits, **rest)
 
     @cached_property
     def best_policy(self) -> np.ndarray:
@@ -228,10 +239,17 @@ class Task:
         return json.dumps(data) + "\n"
 
     @classmethod
-    def load(cls, path: Path) -> "Task":
-        """A task that was saved as JSON."""
+    def load(cls, path: Path) -> "RandomTask":
+        """A task that was saved as JSON.
+
+        Raises:
+            ValueError: if a setting of the task is none of the search.
+        """
         data = json.loads(path.read_text(encoding="utf-8"))
         assert data["format"] == FORMAT, path
+        unknown = sorted(data["settings"].keys() - SETTINGS)
+        if unknown:
+            raise ValueError(f"{path}: {', '.join(unknown)}: no field of SearchSettings has this name")
         features = np.array(data["features"], dtype=float)
         rest = {name: data[name] for name in ("discount", "available", "fallback") if name in data}
         mdp = MDP.from_dense(data["transitions"], data["rewards"], data["initial"], features, **rest)

@@ -10,14 +10,14 @@ import pytest
 import fuzz
 from fuzz import REGRESSIONS, WAYS, checked, fault_of, save, shrunk, task_of
 from omdt.solution import Solution
-from tasks import Task, best_return, exact_return
+from tasks import RandomTask, best_return, exact_return, rare_paths
 
 FOUND = sorted(REGRESSIONS.glob("*.json"))
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
 def test_what_was_found_stays_mended(path: Path) -> None:
-    task = Task.load(path)
+    task = RandomTask.load(path)
     for name, way in WAYS.items():
         if name != "two processes":
             assert checked(way, task) is None, name
@@ -75,7 +75,7 @@ def test_exact_returns_are_those_of_floating_point_but_for_rounding() -> None:
         assert float(exact_return(task.mdp, task.best_policy)) == pytest.approx(best, abs=1e-9 * scale)
 
 
-def a_task() -> Task:
+def a_task() -> RandomTask:
     """One whose best tree is better than every leaf."""
     for number in range(100):
         task = replace(task_of(2, number), settings={}, gap=1e-6)
@@ -99,14 +99,14 @@ def test_every_kind_of_wrong_answer_is_recognised() -> None:
     assert fault_of(replace(task, max_depth=0, max_leaves=None), right) == "the tree is too large"
 
 
-def leaf_of(task: Task, right: Solution) -> dict[str, object]:
+def leaf_of(task: RandomTask, right: Solution) -> dict[str, object]:
     """A worse tree with its own value, called proven by a large gap."""
     leaf = replace(task, max_depth=0, max_leaves=None).solve()
     return {"tree": leaf.tree, "value": leaf.value, "requested_gap": 1e9, "bound": right.bound}
 
 
 def test_a_wrong_answer_is_shrunk_and_saved(tmp_path: Path) -> None:
-    def wrong_beyond_two_states(task: Task) -> str | None:
+    def wrong_beyond_two_states(task: RandomTask) -> str | None:
         return "wrong" if task.mdp.n_states > 2 and task.mdp.n_actions > 1 else None
 
     task = next(task for i in range(100) if (task := task_of(3, i)).mdp.n_states > 6 and task.mdp.n_actions > 1)
@@ -115,9 +115,23 @@ def test_a_wrong_answer_is_shrunk_and_saved(tmp_path: Path) -> None:
     assert small.settings == {}
     assert small.size[0] == 0 or small.size[1] == 1
     path = save(small, tmp_path)
-    again = Task.load(path)
+    again = RandomTask.load(path)
     assert again.to_json() == small.to_json()
     assert save(again, tmp_path) == path
+
+
+def test_an_unknown_setting_of_a_saved_problem_is_named(tmp_path: Path) -> None:
+    path = save(replace(task_of(0, 0), settings={"patience": 0.0, "patients": 3}), tmp_path)
+    with pytest.raises(ValueError, match="patients: no field of SearchSettings"):
+        RandomTask.load(path)
+
+
+def test_settings_are_saved_by_name_and_reach_the_search(tmp_path: Path) -> None:
+    settings = rare_paths(np.random.default_rng(1))
+    again = RandomTask.load(save(replace(task_of(0, 0), settings=settings), tmp_path))
+    assert again.settings == settings
+    assert again.search_settings.first_climbs == settings["first_climbs"]
+    assert again.search_settings.max_growing_subtrees == settings["max_growing_subtrees"]
 
 
 def test_a_crash_is_a_wrong_answer() -> None:
