@@ -67,7 +67,7 @@ def enumerate_trees(
             # A return that would raise the bound is computed with a smaller error.
             returned = planning.policy_return(model.mdp, policy, watch)
         bound = max(bound, returned.upper)
-        watch.nodes += 1
+        watch.count(1)
         if returned.value > incumbent.value + incumbent.noise:
             consider(tree)
     return None if watch.remaining == 0 else bound

@@ -99,7 +99,7 @@ class Rounds:
         self.count += 1
         nodes = min(self._model.settings.nodes_per_case, 2**self.count)
         for findings in self._explored(nodes, meanwhile):
-            self._watch.nodes += findings.nodes
+            self._watch.count(findings.nodes)
             if findings.tree is not None and findings.value > self._incumbent.value:
                 self._incumbent.improve(findings.tree, findings.value)
         self._incumbent.lower(self.bound)
