@@ -62,7 +62,8 @@ from omdt.formats.text import (
     whole_number_in,
 )
 from omdt.formats.valuations import BESIDE, Valuations
-from omdt.mdp import MDP, ROW_SUM_TOLERANCE, Floats
+from omdt.mdp import MDP, Floats
+from omdt.mdp_checks import ROW_SUM_TOLERANCE
 
 TYPES = ("MDP", "DTMC")
 VALUE_TYPES = ("double", "rational")
