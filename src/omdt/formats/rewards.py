@@ -6,6 +6,7 @@ from pathlib import Path
 
 from omdt.counting import counted
 from omdt.errors import InputError, warn_input
+from omdt.formats.options import ReadOptions
 
 PROPERTY_FILES = (".props", ".pctl", ".csl", ".ltl")
 """Endings of the files that hold a model's properties, beside the model and of the same name."""
@@ -79,8 +80,9 @@ class ChosenReward:
         ]
 
 
-def chosen_reward(path: Path, names: Sequence[str], reward: str | None, cost: str | None) -> ChosenReward:
-    """Which of a file's reward models counts: the one to earn, or the one to save."""
+def chosen_reward(path: Path, names: Sequence[str], options: ReadOptions) -> ChosenReward:
+    """Which of a file's reward models counts: the one to maximise, or the one to minimise."""
+    reward, cost = options.reward, options.cost
     if reward is not None and cost is not None:
         raise InputError(f"{path}: give either reward={reward} or cost={cost}, not both")
     if not names:
