@@ -26,11 +26,11 @@ LABEL = re.compile(r'"([^"]*)"|(\S+)')
 
 @dataclass(frozen=True)
 class Built:
-    """What is known of a model in another language of which Storm made a DRN file.
+    """What is known about a model in another language from which Storm made a DRN file.
 
     Attributes:
-        names: of all choices in the order of the DRN file, None for one that needs no name.
-        properties: how many of them are in the model's file.
+        names: those of all choices in the order of the DRN file, None for a choice that needs no name.
+        properties: the number of properties in the model's own file.
     """
 
     names: Sequence[str | None]
@@ -54,7 +54,7 @@ class Model:
         self.open = False
 
     def take(self, number: int, line: str) -> None:
-        """Take the next line, which is a transition more often than anything else."""
+        """Take the next line; transitions are the most frequent lines and are tried first."""
         target, colon, value = line.partition(":")
         if self.open and colon:
             try:
@@ -152,12 +152,12 @@ class Model:
         return self.sign * number_in(amounts[self.column], self.path, number, "the reward")
 
     def _finish_state(self) -> None:
-        """A state without choices is a deadlock, which is never left."""
+        """Let the last state return to itself for ever if it has no choices, as a deadlock does."""
         if self.choices.n_states == self.state:
             self.choices.stay(self.state, line=self.state_line, reward=self.state_reward)
 
     def finish(self) -> None:
-        """Compare what was found with what the header promised."""
+        """Compare the numbers of states and choices with those in the header."""
         self._finish_state()
         promised = {"states": (self.header.n_states, self.state + 1)}
         if self.header.n_choices >= 0 and self.header.kind == "MDP":

@@ -182,7 +182,8 @@ class _Table:
             raise InputError(f"{self.path}: the initial probabilities of its states sum to {total:.12g}, not to 1")
         if self.columns.initial is not None and abs(total - 1) > WORTH_TELLING:
             warn_input(
-                f"{self.path}: the initial probabilities miss 1 by {abs(total - 1):.1e}; they are divided by their sum"
+                f"{self.path}: the sum of the initial probabilities misses 1 by {abs(total - 1):.1e}; they are divided "
+                "by it"
             )
         return np.asarray(initial / total)
 

@@ -89,7 +89,7 @@ class _Transitions:
         if len(sizes) not in (2, 3):
             raise fault(path, number, "expected the numbers of states, choices and transitions in the first line")
         self.n_states, self.chain = sizes[0], len(sizes) == 2
-        # A row of eight bytes or more names at most two states; a larger number of states is not to be believed.
+        # A row takes at least eight bytes and names at most two states, so a file cannot have more states than this.
         if not 0 < self.n_states <= path.stat().st_size // 4 < 2**31:
             raise fault(path, number, f"{self.n_states:,} states do not fit a file of {path.stat().st_size:,} bytes")
         for number, line in rows:
@@ -136,7 +136,7 @@ class _Transitions:
                 raise InputError(f"{self.path}: {message}")
 
     def expected_rewards(self, files: Sequence[Path]) -> Floats:
-        """[C] the reward of every choice: its state's, and that of its transitions on average."""
+        """[C] the reward of every choice: that of its state plus the expected reward of its transitions."""
         states = self.choices.states
         earned = np.zeros(len(states))
         for file in files:

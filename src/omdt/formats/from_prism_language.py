@@ -21,7 +21,7 @@ from omdt.mdp import MDP
 BUILD = Path(__file__).with_name("storm_build.py")
 
 MOST_COMMANDS = 12
-"""As many commands are spelled out in a message; the others are called in the same way."""
+"""Maximum number of unnamed commands that a warning spells out."""
 
 
 def read(path: Path, options: ReadOptions) -> MDP:
@@ -32,7 +32,7 @@ def read(path: Path, options: ReadOptions) -> MDP:
         facts, drn, choices = (Path(folder) / name for name in ("facts.json", "model.drn", "choices.json"))
         _run(path, "describe", path, facts)
         known = _json(facts)
-        # Building can take minutes; what is refused in any case is refused before.
+        # Building can take minutes, so the facts that lead to an error in any case are checked before it.
         if known["type"] not in TYPES:
             raise InputError(f"{path}: the model is of type {known['type']!r}; only MDP and DTMC can be read")
         chosen_reward(path, known["rewards"], options)
@@ -60,7 +60,7 @@ def _json(path: Path) -> Any:
 
 
 def _tell_names(path: Path, meanings: dict[str, str]) -> None:
-    """Say what commands without a name are called."""
+    """Warn how commands without a name are called."""
     if not meanings:
         return
     lines = [f"  {name}: {text}" for name, text in list(meanings.items())[:MOST_COMMANDS]]
