@@ -150,7 +150,7 @@ def test_the_table_of_envs_equals_the_reference(run):
 @pytest.mark.parametrize("columns", [40, 80])
 def test_the_table_of_envs_cuts_nothing_on_a_narrow_terminal(run, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr("omdt.cli._console", lambda stderr=False: Console(stderr=stderr, width=columns))
+    monkeypatch.setattr("omdt.cli.envs.console", lambda stderr=False: Console(stderr=stderr, width=columns))
     status, out, _ = run("envs")
     assert status == 0
     assert "…" not in out
