@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 import omdt
 from omdt import planning
 from omdt.environments import PAPER
-from omdt.formats.gymnasium import MDPEnv
+from omdt.formats.to_gymnasium import MDPEnv
 from omdt.methods.viper import FITTED_SHARE, MAX_STEPS, SAMPLE, Schedule
 from search import normalised, paper_results
 

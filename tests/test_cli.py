@@ -17,7 +17,7 @@ from fakes import fake
 from omdt import planning, solving
 from omdt.environments import PAPER
 from omdt.export import EXPORTS, export_tree
-from omdt.formats import READERS
+from omdt.formats import read_endings
 from omdt.methods.registry import METHODS
 from omdt.solution import Claim, Stop
 from strategies import BAD_MODELS, environment, good_arrays, mdp_from
@@ -114,7 +114,7 @@ def test_help_calls_the_argument_by_its_promised_name(command):
 @pytest.mark.parametrize("command", ["solve", "info", "compare"])
 def test_help_names_every_ending_that_is_read(run, command):
     out = run(command, "--help")[1]
-    assert all(re.search(rf"{re.escape(ending)}\b", out) for ending in READERS)
+    assert all(re.search(rf"{re.escape(ending)}\b", out) for ending in read_endings())
 
 
 def test_version(run):
@@ -150,7 +150,7 @@ def test_the_table_of_envs_equals_the_reference(run):
 @pytest.mark.parametrize("columns", [40, 80])
 def test_the_table_of_envs_cuts_nothing_on_a_narrow_terminal(run, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr("omdt.cli._console", lambda stderr=False: Console(stderr=stderr, width=columns))
+    monkeypatch.setattr("omdt.cli.envs.console", lambda stderr=False: Console(stderr=stderr, width=columns))
     status, out, _ = run("envs")
     assert status == 0
     assert "…" not in out

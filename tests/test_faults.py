@@ -23,11 +23,13 @@ MANY_SECONDS = 60.0
 
 TELL = """
 import os, signal, sys
-import omdt.cli as cli
+import importlib
+from omdt import cli
 from omdt.methods.search import exact, frontier
 
 frontier.SOLO_SECONDS = 0.0
-progress_line = cli._progress_line
+command = importlib.import_module("omdt.cli.solve")
+progress_line = command.progress_line
 
 def tell(*point):
     print("found", file=sys.stderr, flush=True)
@@ -37,7 +39,7 @@ def tell(*point):
 def on_progress():
     pass
 
-cli._progress_line = tell
+command.progress_line = tell
 {hook}
 cli.main()
 """
@@ -153,7 +155,7 @@ def test_termination_is_heard_in_the_background(folder: Path, method: str) -> No
 
 @pytest.mark.parametrize(("number", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_a_signal_before_there_is_a_tree_ends_quietly(folder: Path, number: str, status: int) -> None:
-    hook = f"cli._load = lambda *_: signal.raise_signal(signal.{number})"
+    hook = f"command.load_problem = lambda *_: signal.raise_signal(signal.{number})"
     code, out, err = Command(*LONG, "--json", "--output", folder / "policy.json", hook=hook).end()
     assert (code, out) == (status, "")
     assert "Traceback" not in err
@@ -273,7 +275,7 @@ def test_without_memory_the_tree_so_far_is_printed(folder: Path) -> None:
 
 
 def test_without_memory_for_the_problem_there_is_a_message(folder: Path) -> None:
-    hook = "def no_memory(*_):\n    raise MemoryError\ncli._load = no_memory"
+    hook = "def no_memory(*_):\n    raise MemoryError\ncommand.load_problem = no_memory"
     code, out, err = Command(*LONG, "--json", "--output", folder / "policy.json", hook=hook).end()
     assert (code, out) == (1, "")
     assert err == "omdt: there is not enough memory for this problem\n"

@@ -48,7 +48,7 @@ def cart_pole() -> Any:
 def lake() -> Any:
     import gymnasium
 
-    from omdt.formats.gymnasium import MDPEnv
+    from omdt.formats.to_gymnasium import MDPEnv
 
     return gymnasium.wrappers.TimeLimit(MDPEnv(environment("frozenlake_4x4")), 200)
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from omdt import MDP, InputError
 from omdt.environments import PAPER
-from omdt.mdp import ROW_SUM_TOLERANCE
+from omdt.mdp_checks import ROW_SUM_TOLERANCE
 from strategies import BAD_MODELS, Model, environment, good_arrays, mdp_from, mdps, models
 
 

@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from omdt.environments import make as make
     from omdt.errors import InputError as InputError
     from omdt.errors import InputWarning as InputWarning
-    from omdt.formats import from_gymnasium as from_gymnasium
-    from omdt.formats import from_pymdptoolbox as from_pymdptoolbox
-    from omdt.formats import from_quantecon as from_quantecon
     from omdt.formats import read as read
     from omdt.formats import write as write
+    from omdt.formats.from_gymnasium import from_gymnasium as from_gymnasium
+    from omdt.formats.from_pymdptoolbox import from_pymdptoolbox as from_pymdptoolbox
+    from omdt.formats.from_quantecon import from_quantecon as from_quantecon
     from omdt.imitating import imitate as imitate
     from omdt.mdp import MDP as MDP
     from omdt.planning import evaluate as evaluate
@@ -34,9 +34,9 @@ _HOME = {
     "TreePolicy": "tree",
     "compare": "comparing",
     "evaluate": "planning",
-    "from_gymnasium": "formats",
-    "from_pymdptoolbox": "formats",
-    "from_quantecon": "formats",
+    "from_gymnasium": "formats.from_gymnasium",
+    "from_pymdptoolbox": "formats.from_pymdptoolbox",
+    "from_quantecon": "formats.from_quantecon",
     "imitate": "imitating",
     "load": "solution",
     "make": "environments",

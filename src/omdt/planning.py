@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from omdt.errors import InputError
+from omdt.graph import reached_from
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.norms import norms, row_excess
 from omdt.systems import TARGET, fixpoint, late, product
@@ -227,10 +228,8 @@ def scale(mdp: MDP, watch: Watch | None = None) -> float:
 
 def visited(mdp: MDP, policy: Ints) -> Bools:
     """[S] whether a policy [S] ever comes to each state."""
-    P = mdp.transitions
-    seen = mdp.initial > 0
-    _follow(P.indptr, P.indices, np.arange(mdp.n_states) * mdp.n_actions + policy, seen)
-    return seen
+    chosen = mdp.transitions[np.arange(mdp.n_states) * mdp.n_actions + policy]
+    return reached_from(mdp.initial > 0, chosen.indices, chosen.indptr)
 
 
 def evaluate(mdp: MDP, tree: TreePolicy, observations: Floats | None = None) -> float:
@@ -322,18 +321,6 @@ def _rounding(reward: T, value: float, terms: int = 0) -> T:
     P V comes from `_product`, and rows of P are mixed from `terms` rows of the MDP.
     """
     return (8 + terms) * EPSILON * (reward + 2 * value) + _UNDERFLOW
-
-
-@njit(cache=True)
-def _follow(indptr, indices, rows, seen):  # type: ignore[no-untyped-def]
-    """Mark all states that can be reached from the marked ones, given the row of the transitions of each state."""
-    stack = list(np.flatnonzero(seen))
-    while len(stack):
-        row = rows[stack.pop()]
-        for k in range(indptr[row], indptr[row + 1]):
-            if not seen[indices[k]]:
-                seen[indices[k]] = True
-                stack.append(indices[k])
 
 
 @njit(cache=True)

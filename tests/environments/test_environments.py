@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
+from omdt import environments
 from omdt.environments import PAPER, describe, make, parameters, parse_parameters, registered
 from omdt.errors import InputError
 from omdt.mdp import MDP
@@ -140,6 +142,12 @@ def test_the_registry_lists_the_paper_first() -> None:
     assert len(PAPER) == 13
     assert registered() == (*PAPER, "frozenlake", "system_administrator")
     assert set(REFERENCE) - {"inventory_management_as_published"} == set(PAPER)
+
+
+def test_the_documentation_lists_every_family():
+    page = (Path(__file__).parents[2] / "docs" / "environments.md").read_text()
+    families = {f"omdt.environments.{entry.module}.{entry.function}" for entry in environments._ENTRIES.values()}
+    assert set(re.findall(r"^::: (\S+)$", page, re.M)) == families
 
 
 def test_the_registry_is_imported_without_numpy() -> None:

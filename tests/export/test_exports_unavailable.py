@@ -89,7 +89,7 @@ def test_whoever_knows_what_is_available_returns_the_printed_value(problem, dept
 @given(restricted(max_states=5), st.integers(0, 1), st.integers(0, 2**32 - 1))
 @settings(max_examples=20)
 def test_the_environment_plays_the_fallback_and_says_so(problem, depth, seed):
-    from omdt.formats.gymnasium import MDPEnv
+    from omdt.formats.to_gymnasium import MDPEnv
 
     mdp = problem.mdp
     tree = solve(mdp, max_depth=depth).tree

@@ -267,7 +267,7 @@ def test_an_array_that_claims_more_than_there_is_takes_no_memory(path):
 
 
 def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused_unread(path, monkeypatch):
-    monkeypatch.setattr("omdt.formats.npz.MAX_BYTES", 1 << 20)
+    monkeypatch.setattr("omdt.formats.from_npz.MAX_BYTES", 1 << 20)
     np.savez_compressed(path, **good_arrays() | {"data": np.zeros(1 << 18)})
     assert path.stat().st_size < 10_000
     assert "at most 1,048,576 can be read" in refused(path)

@@ -610,7 +610,7 @@ def test_interrupt_prints_the_best_tree_and_exits_with_130(
             signal.raise_signal(pending.pop())
         return ""
 
-    monkeypatch.setattr(cli, "_progress_line", interrupt)
+    monkeypatch.setattr("omdt.cli.solve.progress_line", interrupt)
     monkeypatch.setattr(sys, "argv", ["omdt", "solve", "frozenlake_12x12", "--depth", "4"])
     with pytest.raises(SystemExit) as end:
         cli.main()

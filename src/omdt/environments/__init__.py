@@ -1,7 +1,8 @@
 """The registry of environments: every MDP that can be made by name, and the parameters it takes.
 
-A family is one function in one module; an entry of the registry is such a function, with some of its parameters fixed
-where the paper's environments are members of a larger family. Modules are imported when they are first needed.
+A family of environments is one function in one module. An entry of the registry is such a function, some of whose
+parameters may be fixed: the paper's lakes and networks are members of larger families. A new environment is one module
+and one line of `_PAPER` or `_FAMILIES`. Modules are imported when they are first needed.
 """
 
 import inspect
@@ -21,25 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPER", "describe", "make", "parameters", "parse_parameters", "registered"]
 
-PAPER: tuple[str, ...] = (
-    "3d_navigation",
-    "blackjack",
-    "frozenlake_4x4",
-    "frozenlake_8x8",
-    "frozenlake_12x12",
-    "inventory_management",
-    "system_administrator_1",
-    "system_administrator_2",
-    "system_administrator_tree",
-    "tictactoe_vs_random",
-    "tiger_vs_antelope",
-    "traffic_intersection",
-    "xor",
-)
-
 
 @dataclass(frozen=True)
 class _Entry:
+    """A function in a module of this folder, and the parameters that users cannot choose, with their values."""
+
     module: str
     function: str
     fixed: Mapping[str, object] = field(default_factory=dict)
@@ -53,7 +40,7 @@ def _network(topology: str) -> _Entry:
     return _Entry("sysadmin", "system_administrator", {"topology": topology, "computers": None})
 
 
-_ENTRIES: dict[str, _Entry] = {
+_PAPER: dict[str, _Entry] = {
     "3d_navigation": _Entry("navigation", "navigation"),
     "blackjack": _Entry("blackjack", "blackjack"),
     "frozenlake_4x4": _lake("4x4"),
@@ -67,9 +54,15 @@ _ENTRIES: dict[str, _Entry] = {
     "tiger_vs_antelope": _Entry("tiger", "tiger_vs_antelope"),
     "traffic_intersection": _Entry("traffic", "traffic_intersection"),
     "xor": _Entry("xor", "xor"),
+}
+_FAMILIES: dict[str, _Entry] = {
     "frozenlake": _Entry("frozenlake", "frozenlake"),
     "system_administrator": _Entry("sysadmin", "system_administrator"),
 }
+_ENTRIES = {**_PAPER, **_FAMILIES}
+
+PAPER: tuple[str, ...] = tuple(_PAPER)
+"""The names of the thirteen environments of the paper, in the order of its tables."""
 
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 _KINDS = {
@@ -82,7 +75,7 @@ _KINDS = {
 
 
 def registered() -> tuple[str, ...]:
-    """All names that `make` knows: the paper's thirteen, then the families that users scale."""
+    """All names that `make` knows: the paper's thirteen, then the families whose size users choose."""
     return tuple(_ENTRIES)
 
 

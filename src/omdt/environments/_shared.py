@@ -1,7 +1,7 @@
 """What several environments need: checked parameters, moves on a grid, truncated demand, sparse transitions."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,10 @@ from omdt.errors import InputError
 from omdt.mdp import Floats, Ints
 
 LARGEST_SEED = 2**32 - 1
-MAX_TRANSITIONS = 30_000_000  # one to two gigabytes while the MDP is built and validated
+"""The largest seed that numpy's older generator takes, from which the paper's random environments come."""
+
+MAX_TRANSITIONS = 30_000_000
+"""Maximum number of transitions of an environment; building and checking these takes one to two gigabytes."""
 
 
 def check(parameter: str, value: float, low: float = -math.inf, high: float = math.inf) -> None:
@@ -27,6 +30,12 @@ def check(parameter: str, value: float, low: float = -math.inf, high: float = ma
     raise InputError(f"{parameter} is {value}; it must be {allowed}")
 
 
+def check_finite(values: Mapping[str, float]) -> None:
+    """Raise unless every parameter has a finite value."""
+    for parameter, value in values.items():
+        check(parameter, value)
+
+
 def check_size(what: str, transitions: int) -> None:
     """Raise before building a model whose transitions would not fit."""
     if transitions > MAX_TRANSITIONS:
@@ -37,7 +46,7 @@ def check_size(what: str, transitions: int) -> None:
 
 
 def moved(shape: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> Ints:
-    """[cells, steps] the cell after each step along one axis of a grid; a step off the grid stays put.
+    """[cells, steps] the cell after each step along one axis of a grid; a step off the grid does not move.
 
     Cells are numbered in lexicographic order of their coordinates.
     """
@@ -57,7 +66,7 @@ def truncated_poisson(mean: float, largest: int) -> Floats:
 
 
 def transition_matrix(successors: Ints, probabilities: ArrayLike) -> sparse.csr_array:
-    """[S·A, S] from up to K outcomes a state and action.
+    """[S·A, S] from up to K outcomes per state and action.
 
     Args:
         successors: [S, A, K] next states; one that occurs twice adds up.

@@ -8,7 +8,9 @@ from omdt.mdp import MDP, Bools, Floats, Ints
 
 CARDS = np.arange(2, 12)
 CARD_PROBABILITIES = np.array([1, 1, 1, 1, 1, 1, 1, 1, 4, 1]) / 13
-BUST = 22  # every total over 21
+BUST = 22
+"""Stands for every total over 21."""
+
 PLAYER_TOTALS = np.arange(4, BUST + 1)
 DEALER_TOTALS = np.arange(2, BUST + 1)
 START = 0

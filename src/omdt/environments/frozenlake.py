@@ -20,7 +20,9 @@ MAPS = {
 }
 # Each action lies between the two perpendicular to it, so slipping is a step along this circle.
 STEPS = {"Left": (0, -1), "Down": (1, 0), "Right": (0, 1), "Up": (-1, 0)}
+
 ATTEMPTS = 100
+"""Maximum number of random maps that are drawn until one has a way to the goal; with few holes one of the first has."""
 
 Tiles = NDArray[np.str_]
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from omdt.environments._shared import check, check_size, truncated_poisson
+from omdt.environments._shared import check, check_finite, check_size, truncated_poisson
 from omdt.mdp import MDP, Floats
 
 
@@ -23,8 +23,8 @@ def inventory_management(
     """A shop decides every day how many items to order.
 
     What it models:
-        Inventory control with lost sales: orders arrive at once and cost a fixed fee and a price an item, stored items
-        cost rent, and customers who find nothing to buy are lost.
+        Inventory control with lost sales: orders arrive at once and cost a fixed fee and a price per item, stored
+        items cost rent, and customers who find nothing to buy are lost.
 
     States:
         The number of items in storage at the start of the day, 0 to the capacity; the feature is inventory.
@@ -66,8 +66,7 @@ def inventory_management(
     check("mean_demand", mean_demand, low=0)
     check("max_demand", max_demand, 1, 1_000_000)
     prices = {"sale_price": sale_price, "item_cost": item_cost, "order_cost": order_cost, "holding_cost": holding_cost}
-    for parameter, price in prices.items():
-        check(parameter, price)
+    check_finite(prices)
     S, A = capacity + 1, largest + 1
     outcomes = min(capacity, max_demand) + 1
     check_size(f"inventory_management with capacity {capacity} and orders up to {largest}", S * A * outcomes)
@@ -91,7 +90,7 @@ def inventory_management(
 
 
 def _sales(capacity: int, demand: Floats) -> Floats:
-    """[stock, sold] probability of selling that many items from that stock, which is also the most that can sell."""
+    """[stock, sold] probability of selling that many items from that stock; no more than the stock can be sold."""
     sales = np.zeros((capacity + 1, min(capacity + 1, len(demand))))
     for stock, row in enumerate(sales):
         sold = min(stock, len(demand) - 1)
@@ -101,7 +100,7 @@ def _sales(capacity: int, demand: Floats) -> Floats:
 
 
 def _next_inventory(sales: Floats) -> sparse.csr_array:
-    """[stock, next] the same probabilities by what is left."""
+    """[stock, next] probability of that inventory on the next day, after sales from that stock."""
     stock, sold = np.nonzero(sales)
     entries = (sales[stock, sold], (stock, stock - sold))
     return sparse.csr_array(sparse.coo_array(entries, shape=(len(sales), len(sales))))

@@ -54,7 +54,7 @@ def navigation(*, size: int = 5, seed: int = 0, discount: float = 0.99) -> MDP:
     check_size(f"3d_navigation of size {size}", S * A * 2)
     start, goal = 0, S - 1
     vanish = np.zeros(S)
-    # The paper's chances come from this generator, one draw a cell in order.
+    # The paper's chances come from this generator, one draw per cell in order.
     vanish[1:goal] = np.random.RandomState(seed).rand(S - 2)
     ends = moved(shape, list(STEPS.values()))
     ends[goal] = start

@@ -22,6 +22,7 @@ GENERATED: dict[str, Callable[[int, int], list[int]]] = {
     "star": lambda i, n: [0] if i else [],
 }
 MAX_COMPUTERS = 11
+"""Maximum number of computers; twelve would have 13 · 4^12, about 200 million, transitions."""
 
 
 def system_administrator(
@@ -37,10 +38,10 @@ def system_administrator(
 
     What it models:
         A network of computers that crash at random, more often when the computers they depend on are down; the
-        administrator can reboot one computer a step.
+        administrator can reboot one computer per step.
 
     States:
-        One bit a computer, 1 if it runs, in lexicographic order; the features are computer_0_running,
+        One bit per computer, 1 if it runs, in lexicographic order; the features are computer_0_running,
         computer_1_running and so on.
 
     Actions:
@@ -112,7 +113,7 @@ def _joint(runs: Floats) -> sparse.csr_array:
 
 
 def incoming_neighbours(topology: str | Mapping[int, Sequence[int]], computers: int | None = None) -> list[list[int]]:
-    """The incoming neighbours of computers 0, 1, … ."""
+    """The incoming neighbours of computers 0, 1, 2 and so on."""
     if isinstance(topology, str) and topology in GENERATED:
         n = 7 if computers is None else computers
         check("computers", n, low=2)

@@ -11,8 +11,12 @@ from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
 
 FREE, CROSS, CIRCLE = 0, 1, 2
-MAX_SQUARES = 14  # 13 million transitions
-TERMINAL = -1  # in place of a board's code
+TERMINAL = -1
+"""What stands in place of the code of a board where the game is over."""
+
+MAX_SQUARES = 14
+"""Maximum number of squares of a board, with which there are 13 million transitions."""
+
 ROWS, COLUMNS = ("top", "center", "bottom"), ("left", "center", "right")
 
 Boards = NDArray[np.int8]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from omdt.environments._shared import check, check_size, transition_matrix, truncated_poisson
+from omdt.environments._shared import check, check_finite, check_size, transition_matrix, truncated_poisson
 from omdt.mdp import MDP, Floats, Ints
 
 
@@ -63,8 +63,7 @@ def traffic_intersection(
     check("left_rate", left_rate, low=0)
     check("right_rate", right_rate, low=0)
     prices = {"passing_reward": passing_reward, "waiting_cost": waiting_cost, "switch_cost": switch_cost}
-    for parameter, price in prices.items():
-        check(parameter, price)
+    check_finite(prices)
     shape = (2, capacity + 1, capacity + 1, max_waiting_time + 1)
     S = math.prod(shape)
     check_size(f"traffic_intersection with capacity {capacity}", S * 2 * (capacity + 1) ** 2)
@@ -72,21 +71,13 @@ def traffic_intersection(
     green, left, right, waited = np.unravel_index(np.arange(S), shape)
     passes = np.where(green == 0, left, right) > 0
     left_after, right_after = left - (passes & (green == 0)), right - (passes & (green == 1))
-    queues = np.arange(capacity + 1)
-    next_left, next_right = queues[:, None], queues[None, :]
-    successors = np.stack(
-        [
-            _every_queue(1 - green, next_left, next_right, np.ones_like(waited), shape),
-            _every_queue(green, next_left, next_right, np.minimum(waited + 1, max_waiting_time), shape),
-        ],
-        axis=1,
-    )
     p_left = _arrivals(left_rate, capacity)[left_after]
     p_right = _arrivals(right_rate, capacity)[right_after]
     red = np.where(green == 0, right, left)
     rewards = passing_reward * passes - waiting_cost * 2.0**waited * red
+    probabilities = (p_left[:, :, None] * p_right[:, None, :]).reshape(S, 1, -1)
     return MDP(
-        transitions=transition_matrix(successors, (p_left[:, :, None] * p_right[:, None, :]).reshape(S, 1, -1)),
+        transitions=transition_matrix(_successors(green, waited, shape), probabilities),
         rewards=np.stack([rewards - switch_cost, rewards], axis=1),
         initial=np.arange(S) == 0,
         features=np.stack([green, left, right, waited], axis=1),
@@ -97,8 +88,18 @@ def traffic_intersection(
     ).reachable()
 
 
-def _every_queue(green: Ints, left: Ints, right: Ints, waited: Ints, shape: tuple[int, ...]) -> Ints:
+def _successors(green: Ints, waited: Ints, shape: tuple[int, ...]) -> Ints:
+    """[S, 2, all pairs of queues] the states after switch_light and after wait, with each pair of queues."""
+    longer = np.minimum(waited + 1, shape[3] - 1)
+    return np.stack(
+        [_every_queue(1 - green, np.ones_like(waited), shape), _every_queue(green, longer, shape)],
+        axis=1,
+    )
+
+
+def _every_queue(green: Ints, waited: Ints, shape: tuple[int, ...]) -> Ints:
     """[S, all pairs of queues] the states with each pair of queues."""
+    left, right = np.arange(shape[1])[:, None], np.arange(shape[2])[None, :]
     places = (green[:, None, None], left, right, waited[:, None, None])
     return np.ravel_multi_index(np.broadcast_arrays(*places), shape).reshape(len(green), -1)
 

@@ -1,41 +1,72 @@
-"""MDPs in and out of files, by the ending of the file's name, and from the objects of other packages."""
+"""MDPs in and out of files, by the ending of the file's name, and from the objects of other packages.
 
-import inspect
-from collections.abc import Callable, Iterable
+A format of files is a line of `FORMATS` and a file `from_NAME.py` with a function `read`, and, if it can be written, a
+file `to_NAME.py` with a function `write`. These are imported when they are first needed. The other files of this folder
+that begin with `from_` or `to_` convert objects of other packages; the rest is what several formats share.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omdt.errors import InputError
-from omdt.formats.drn import read_drn
-from omdt.formats.npz import read_npz, write_npz
-from omdt.formats.prism import read_tra
-from omdt.formats.storm import read_symbolic
-from omdt.formats.table import read_csv
-from omdt.formats.tabular import from_gymnasium, make_gymnasium
-from omdt.formats.toolboxes import from_pymdptoolbox, from_quantecon
-from omdt.formats.write_drn import write_drn
-from omdt.formats.write_prism import write_prism
-from omdt.mdp import MDP
+from omdt.formats.options import SHARED, ReadOptions
 from omdt.source import GYMNASIUM, Source
 
-__all__ = ["from_gymnasium", "from_pymdptoolbox", "from_quantecon", "read", "write"]
+if TYPE_CHECKING:
+    from omdt.mdp import MDP
 
-READERS: dict[str, Callable[..., MDP]] = {
-    ".npz": read_npz,
-    ".drn": read_drn,
-    ".tra": read_tra,
-    ".csv": read_csv,
-    ".prism": read_symbolic,
-    ".nm": read_symbolic,
-    ".pm": read_symbolic,
-    ".jani": read_symbolic,
-}
-SHARED = ("path", "discount", "fallback")
-"""Parameters that every reader takes; the others depend on the format."""
-WRITERS = {".npz": write_npz, ".drn": write_drn, ".tra": write_prism}
+__all__ = ["FORMATS", "Format", "described", "parse_parameters", "read", "read_endings", "write", "written_endings"]
 
 
-def read(path: str | Path, *, discount: float | None = None, fallback: str | None = None, **parameters: Any) -> MDP:
+@dataclass(frozen=True)
+class Format:
+    """A format of files.
+
+    Attributes:
+        name: of its modules, `from_NAME` and `to_NAME`.
+        endings: of the files' names; the first is the usual one.
+        help: what such a file is, in a few words.
+        parameters: those of `read` that the format takes besides discount and fallback.
+        written: whether `write` can write it.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    help: str
+    parameters: tuple[str, ...] = ()
+    written: bool = False
+
+
+REWARDS = ("reward", "cost")
+
+FORMATS: tuple[Format, ...] = (
+    Format("npz", (".npz",), "an MDP that omdt wrote", written=True),
+    Format("drn", (".drn",), "an explicit model of Storm", REWARDS, written=True),
+    Format("prism_explicit", (".tra",), "an explicit model of PRISM", REWARDS, written=True),
+    Format("csv", (".csv",), "a table or a log of transitions"),
+    Format("prism_language", (".prism", ".nm", ".pm", ".jani"), "a model that Storm builds", (*REWARDS, "constants")),
+)
+
+
+def read_endings() -> tuple[str, ...]:
+    """The endings of all files that can be read."""
+    return tuple(ending for kind in FORMATS for ending in kind.endings)
+
+
+def written_endings() -> tuple[str, ...]:
+    """The endings of all files that can be written."""
+    return tuple(ending for kind in FORMATS if kind.written for ending in kind.endings)
+
+
+def described() -> str:
+    """The files that can be read, for the help of the command line: "model.npz, .drn, .tra"."""
+    return "model" + ", ".join(read_endings())
+
+
+def read(path: str | Path, *, discount: float | None = None, fallback: str | None = None, **parameters: Any) -> "MDP":
     """Read an MDP from a file, or from a Gymnasium environment called `gym:ENV_ID`.
 
     Args:
@@ -48,22 +79,40 @@ def read(path: str | Path, *, discount: float | None = None, fallback: str | Non
             whatever it takes.
     """
     if isinstance(path, str) and path.startswith(GYMNASIUM):
-        mdp = make_gymnasium(path.removeprefix(GYMNASIUM), discount=discount, fallback=fallback, **parameters)
+        make = import_module(f"{__name__}.from_gymnasium").make_gymnasium
+        mdp: MDP = make(path.removeprefix(GYMNASIUM), discount=discount, fallback=fallback, **parameters)
         return mdp.found_at(_source(path, parameters))
     path = Path(path)
-    if path.suffix not in READERS:
-        raise InputError(f"cannot read {path}: its name must end in {' or '.join(READERS)}")
-    reader = READERS[path.suffix]
-    allowed = [name for name in inspect.signature(reader).parameters if name not in SHARED]
+    kind = _of(path, "read", read_endings())
     for name in parameters:
-        if name not in allowed:
-            hint = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
-            if "constants" in allowed:
-                meant = f"constants={name}={parameters[name]}"
-                hint += f"; a constant of the model is set by {meant} (on the command line --set {meant})"
-            raise InputError(f"{path}: a {path.suffix} file takes no parameter {name!r}; {hint}")
+        if name not in kind.parameters:
+            raise InputError(f"{path}: {_no_parameter(kind, path.suffix, name, parameters[name])}")
+    mdp = import_module(f"{__name__}.from_{kind.name}").read(path, ReadOptions(discount, fallback, **parameters))
     given = {name: value for name, value in parameters.items() if value is not None}
-    return reader(path, discount=discount, fallback=fallback, **parameters).found_at(_source(path, given))
+    return mdp.found_at(_source(path, given))
+
+
+def write(mdp: "MDP", path: str | Path) -> None:
+    """Write an MDP to a file, whole or not at all."""
+    path = Path(path)
+    kind = _of(path, "write", written_endings())
+    import_module(f"{__name__}.to_{kind.name}").write(mdp, path)
+
+
+def _of(path: Path, what: str, endings: tuple[str, ...]) -> Format:
+    """The format of a file that is to be read or written."""
+    if path.suffix not in endings:
+        raise InputError(f"cannot {what} {path}: its name must end in {' or '.join(endings)}")
+    return next(kind for kind in FORMATS if path.suffix in kind.endings)
+
+
+def _no_parameter(kind: Format, ending: str, name: str, value: object) -> str:
+    """What is said about a parameter that a format does not take."""
+    hint = f"it takes {', '.join(kind.parameters)}" if kind.parameters else "it takes none"
+    if "constants" in kind.parameters:
+        meant = f"constants={name}={value}"
+        hint += f"; a constant of the model is set by {meant} (on the command line --set {meant})"
+    return f"a {ending} file takes no parameter {name!r}; {hint}"
 
 
 def _source(path: str | Path, parameters: dict[str, Any]) -> Source | None:
@@ -79,7 +128,7 @@ def parse_parameters(path: str, assignments: Iterable[str]) -> dict[str, Any]:
             raise InputError(f"{assignment!r} does not set a parameter; write NAME=VALUE")
         if name in values:
             raise InputError(f"parameter {name!r} is set twice")
-        if name in ("discount", "fallback"):
+        if name in SHARED:
             raise InputError(f"the {name} is set by --{name}")
         values[name] = _plain_value(text) if path.startswith(GYMNASIUM) else text
     return values
@@ -95,11 +144,3 @@ def _plain_value(text: str) -> bool | int | float | str:
         except ValueError:
             continue
     return text
-
-
-def write(mdp: MDP, path: str | Path) -> None:
-    """Write an MDP to a file, whole or not at all."""
-    path = Path(path)
-    if path.suffix not in WRITERS:
-        raise InputError(f"cannot write {path}: its name must end in {' or '.join(WRITERS)}")
-    WRITERS[path.suffix](mdp, path)

@@ -1,8 +1,8 @@
-"""Choices: an MDP in the making whose states offer different actions, as readers find it in files.
+"""Choices: what states offer to choose from, as readers find it in files, until all of it becomes an MDP.
 
 A choice belongs to a state, may have a name, and has a reward and a distribution over next states. The actions of the
-MDP are the names of all choices, and an action is available in the states that have a choice of its name; what is
-played where a tree names another one is the MDP's business (see `omdt.mdp`).
+MDP are the names of all choices, and an action is available in the states that have a choice of its name. The MDP says
+what is played where a tree names an action that is not available (see `omdt.mdp`).
 
 A nameless choice without alternative, such as the loop of a state in which everything has ended, is what every action
 means there: all actions are available, and all do the same. A named choice without alternative is the only available
@@ -22,24 +22,27 @@ from omdt.errors import InputError, warn_input
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 
 DECIMAL_TOLERANCE = 5e-6
-"""By how much probabilities may miss 1: rounding numbers to six significant digits changes their sum by no more."""
+"""Maximum distance of a sum of probabilities from 1; rounding to six significant digits changes a sum by no more."""
 
 WORTH_TELLING = 1e-12
-"""By how much probabilities miss 1 where that is said: more than doubles are rounded by, less than decimals."""
+"""Minimum distance of such a sum from 1 for a warning: more than doubles are rounded by, less than printed decimals."""
 
 MAX_TRANSITIONS = 50_000_000
-"""Transitions of the MDP, those of unavailable actions included; two to three gigabytes while it is built."""
+"""Maximum number of transitions of the MDP, those of unavailable actions included; building it takes two to three
+gigabytes then."""
 
 ONLY_ACTION = "step"
+"""The name of the action of a Markov chain."""
 
 MOST_NAMES = 8
-"""Actions that a warning lists by name."""
+"""Maximum number of actions that a warning lists by name."""
 
 Where = Callable[[int, int], str]
+"""Spells the place of a line and a state, such as "model.drn:12: state 3"."""
 
 
 class Choices:
-    """Collects the choices of states 0, 1, 2, … in this order, in a few bytes a transition.
+    """Collects the choices of states 0, 1, 2, … in this order, in a few bytes per transition.
 
     After `begin`, the reader appends the choice's next states to `targets` and their probabilities to `probabilities`.
 
@@ -109,7 +112,7 @@ class Choices:
             self.stay(state, line=line)
 
     def tell_of_places(self, name: str) -> None:
-        """Say in how many states choices without a name are called by their place among several."""
+        """Warn in how many states choices without a name are called by their place among several."""
         states = np.asarray(self._states)
         among_several = (np.bincount(states)[states] > 1) & np.asarray(self._unnamed, dtype=np.bool_)
         unnamed = len(np.unique(states[among_several]))
@@ -128,7 +131,7 @@ class Choices:
         return self._matter(states) or (len(alike) > 0 and len(self._offers(np.append(states, alike))) > 1)
 
     def _offers(self, states: Ints) -> set[tuple[int, ...]]:
-        """What the states offer, each; those whose only choice has no name offer everything, and are left out."""
+        """The distinct sets of actions that states offer, without the states that offer all by one choice without a name."""
         offers = set()
         for first, end in zip(*np.searchsorted(self.states, (states, states + 1)), strict=True):
             if end - first > 1 or not self._unnamed[first]:
@@ -152,10 +155,10 @@ class Choices:
         return False
 
     def mdp(self, where: Where, initial: Floats, features: Floats, **rest: Any) -> MDP:
-        """The MDP of all choices, which are given up for it.
+        """The MDP of all choices, whose memory is freed for it.
 
         Args:
-            where: spells the place of a line and a state, such as "model.drn:12: state 3".
+            where: spells the place of a line and a state.
             initial: [S] distribution of the first state.
             features: [S, F].
             rest: discount, names and fallback, as in `MDP`.
@@ -168,7 +171,7 @@ class Choices:
     def _tabulated(self, where: Where) -> tuple[sparse.csr_array, Floats, Bools, tuple[str, ...]]:
         """[S·A, S] transitions, [S, A] rewards, [S, A] available actions and the actions' names.
 
-        Rows of unavailable actions are empty. The choices make room in memory for what becomes of them.
+        Rows of unavailable actions are empty. The arrays of the choices are freed.
         """
         S, states = self.n_states, np.asarray(self._states)
         of_state = np.bincount(states)
@@ -234,14 +237,14 @@ class Choices:
         return totals
 
     def _tell_of_rounding(self, missing: Floats, where: Where) -> None:
-        """Say which choices are divided by the sum of their probabilities because that misses 1."""
+        """Warn which choices are divided by the sum of their probabilities because that is not 1."""
         rounded = int((missing > WORTH_TELLING).sum())
         if rounded:
             worst = int(np.argmax(missing))
-            others = "" if rounded == 1 else f", the most of {rounded:,} choices for which this is so"
+            others = "" if rounded == 1 else f", the most among {rounded:,} such choices"
             warn_input(
-                f"{self._spell(worst, where)} has probabilities that miss 1 by {missing[worst]:.1e}{others}; all such "
-                "probabilities are divided by their sum"
+                f"{self._spell(worst, where)} has probabilities whose sum misses 1 by {missing[worst]:.1e}{others}; "
+                "all such probabilities are divided by their sum"
             )
 
     def _spell(self, c: int, where: Where) -> str:
@@ -249,7 +252,7 @@ class Choices:
 
 
 def warn_about_unavailable(mdp: MDP) -> None:
-    """Say how many states lack an action, and what is played where a tree names it."""
+    """Warn how many states lack an action, and what is played where a tree names it."""
     lacking = int((~mdp.available).any(axis=1).sum())
     if lacking:
         A = mdp.n_actions

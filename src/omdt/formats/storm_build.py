@@ -13,12 +13,12 @@ from collections import Counter, defaultdict
 from typing import Any
 
 DIGITS = 17
-"""Significant digits with which every double survives being printed."""
+"""Significant digits with which every double can be read back exactly."""
 
 REWARD = re.compile(r'R\{"([^"]*)"\}')
 
 NO_CHOICES: dict[str, Any] = {"names": [], "of_choice": [], "meanings": {}}
-"""Of a Markov chain."""
+"""The choices of a Markov chain, which has none."""
 
 Origin = tuple[int, ...]
 """The commands (in JANI: edges) that make a choice together."""

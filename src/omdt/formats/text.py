@@ -8,8 +8,13 @@ from pathlib import Path
 from omdt.errors import AssumedDiscountWarning, InputError, warn_input
 
 BLOCK = 1 << 18
+"""Characters that are read at once."""
+
 LONGEST_LINE = 1 << 20
+"""Maximum number of characters of a line, far above that of any real line: a file without line ends fills no memory."""
+
 DEFAULT_DISCOUNT = 0.99
+"""What is assumed where a format has no discount, with a warning: the discount of the paper's environments."""
 
 
 def fault(path: Path, line: int, message: str) -> InputError:
@@ -24,7 +29,7 @@ def check_is_file(path: Path) -> None:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text file, numbered from 1 and without their ends; never more than a block of them in memory."""
+    """The lines of a text file without their ends, numbered from 1; only one block of the file is in memory."""
     number, rest = 0, ""
     try:
         with open(path, encoding="utf-8-sig") as stream:
@@ -72,7 +77,7 @@ def probability_in(text: str, path: Path, line: int) -> float:
 
 
 def discount_or_default(source: object, discount: float | None) -> float:
-    """The given discount, or the usual one with a warning that it was assumed."""
+    """The given discount, or `DEFAULT_DISCOUNT` with a warning that it was assumed."""
     if discount is None:
         warn_input(
             f"{source} has no discount of its own; {DEFAULT_DISCOUNT} is assumed, and discount (on the command line "

@@ -20,7 +20,7 @@ BESIDE = "state-valuations.json"
 """The file beside a DRN file in which PAYNT keeps the variables of the states: [[["x", 1], ["up", true]], …]."""
 
 WITHOUT = "no variables"
-"""The feature of states that have no variables where a tree needs to know them; no variable has a blank in its name."""
+"""Name of the feature that tells states without variables from others; no variable has a blank in its name."""
 
 
 class Valuations:
@@ -112,9 +112,9 @@ class Valuations:
 
         Args:
             S: the number of states.
-            differ: whether a tree gains from telling some states apart from others that look alike. Where it is given,
-                states may be without variables. These are 0 there, and a feature tells such states apart from those
-                whose variables are all 0 if that matters.
+            differ: says whether a tree gains from telling some states apart from others that look alike. If it is
+                given, states may lack variables; these count as 0 there, and one more feature tells such states from
+                those whose variables are all 0 if a tree gains from it.
         """
         if not self._states:
             missing = "" if self.path.exists() else "there is no such file, and "

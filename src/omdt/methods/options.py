@@ -4,99 +4,73 @@ A field of such a dataclass is made by `option`, which says what a value must be
 Nothing here needs numpy, so that `omdt solve --help` is there at once.
 """
 
-from collections.abc import Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from omdt.counting import listed
 from omdt.errors import InputError
 from omdt.limits import whole
 from omdt.methods.search.settings import DEFAULTS, SearchSettings
 
-
-class Kind(Protocol):
-    """What the values of an option must be."""
-
-    @property
-    def type(self) -> type:
-        """The type to which the command line converts a word."""
-
-    def checked(self, name: str, value: object) -> object:
-        """The value in its final form.
-
-        Raises:
-            InputError: if the value of the named option is not what it must be.
-        """
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One of several words."""
+class Kind(NamedTuple):
+    """What the values of an option must be.
 
-    among: tuple[str, ...]
-    type: type = str
-
-    def checked(self, name: str, value: object) -> object:
-        """The word."""
-        if value not in self.among:
-            raise InputError(f"{name} is {value!r}; it must be {listed(self.among, 'or')}")
-        return value
-
-
-@dataclass(frozen=True)
-class Count:
-    """A whole number."""
-
-    least: int
-    type: type = int
-
-    def checked(self, name: str, value: object) -> object:
-        """The number."""
-        return whole(name, value, self.least)
-
-
-@dataclass(frozen=True)
-class Seconds:
-    """A duration."""
-
-    type: type = float
-
-    def checked(self, name: str, value: object) -> object:
-        """The number of seconds."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-            raise InputError(f"{name} is {value!r}; it must be a number of seconds, at least 0")
-        return value
-
-
-@dataclass(frozen=True)
-class File:
-    """The path of a file, or None."""
-
-    type: type = Path
-
-    def checked(self, name: str, value: object) -> object:
-        """The path."""
-        if value is None:
-            return None
-        if not isinstance(value, str | PathLike):
-            raise InputError(f"{name} is {value!r:.80}; it must be the path of a file")
-        return Path(value)
-
-
-@dataclass(frozen=True)
-class Instance:
-    """An object of a Python class, or None."""
+    Attributes:
+        type: the type to which the command line converts a word.
+        checked: returns a value in its final form, given the name of the option and what the user passed; raises
+            `InputError` if that is not what it must be.
+        choices: all values, if there are only a few.
+    """
 
     type: type
+    checked: Callable[[str, object], object]
+    choices: tuple[str, ...] = ()
 
-    def checked(self, name: str, value: object) -> object:
-        """The object."""
-        if value is not None and not isinstance(value, self.type):
-            raise InputError(f"{name} is {value!r:.80}; it must be an instance of {self.type.__qualname__}")
+
+def choice(*among: str) -> Kind:
+    """One of several words."""
+
+    def checked(name: str, value: object) -> object:
+        if value not in among:
+            raise InputError(f"{name} is {value!r}; it must be {listed(among, 'or')}")
         return value
+
+    return Kind(str, checked, among)
+
+
+def count(least: int) -> Kind:
+    """A whole number."""
+    return Kind(int, lambda name, value: whole(name, value, least))
+
+
+def _seconds(name: str, value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise InputError(f"{name} is {value!r}; it must be a number of seconds, at least 0")
+    return value
+
+
+def _path(name: str, value: object) -> object:
+    if value is not None and not isinstance(value, str | PathLike):
+        raise InputError(f"{name} is {value!r:.80}; it must be the path of a file")
+    return None if value is None else Path(value)
+
+
+def _executor(name: str, value: object) -> object:
+    from concurrent.futures import Executor
+
+    if value is not None and not isinstance(value, Executor):
+        raise InputError(f"{name} is {value!r:.80}; it must be an Executor of concurrent.futures")
+    return value
+
+
+SECONDS, PATH, EXECUTOR = Kind(float, _seconds), Kind(Path, _path), Kind(object, _executor)
 
 
 @dataclass(frozen=True)
@@ -114,6 +88,11 @@ class Declaration:
     kind: Kind
     flag: str | None = None
     metavar: str | None = None
+
+    def words(self, default: object) -> str:
+        """The help of its flag, with its choices and its default."""
+        choices = f": {listed(self.kind.choices, 'or')}" if self.kind.choices else ""
+        return f"{self.help}{choices}{'' if default is None else f'; {default} by default'}."
 
 
 def option(help: str, kind: Kind, *, flag: str | None = None, metavar: str | None = None) -> dict[str, Declaration]:
@@ -180,13 +159,13 @@ class SearchOptions(Options):
         settings: how the search goes about its work; none of them changes what is proven.
     """
 
-    executor: Executor | None = field(
-        default=None, metadata=option("Explores parts of the search elsewhere", Instance(Executor))
+    executor: "Executor | None" = field(
+        default=None, metadata=option("Explores parts of the search elsewhere", EXECUTOR)
     )
     certificate: Path | None = field(
         default=None,
         metadata=option(
-            "Write the evidence for the bound, for `omdt check`", File(), flag="--certificate", metavar="FILE"
+            "Write the evidence for the bound, for `omdt check`", PATH, flag="--certificate", metavar="FILE"
         ),
     )
     settings: SearchSettings = field(
@@ -204,9 +183,9 @@ class MilpOptions(Options):
         start_seconds: how long to look for a start tree.
     """
 
-    backend: str = field(default="highs", metadata=option("Solver of milp", Choice(BACKENDS), flag="--backend"))
-    form: str = field(default="strong", metadata=option("Form of the program of milp", Choice(FORMS), flag="--form"))
-    start_seconds: float = field(default=1.0, metadata=option("How long to look for a start tree", Seconds()))
+    backend: str = field(default="highs", metadata=option("Solver of milp", choice(*BACKENDS), flag="--backend"))
+    form: str = field(default="strong", metadata=option("Form of the program of milp", choice(*FORMS), flag="--form"))
+    start_seconds: float = field(default=1.0, metadata=option("How long to look for a start tree", SECONDS))
 
 
 @dataclass(frozen=True)
@@ -218,7 +197,7 @@ class ViperOptions(Options):
     """
 
     iterations: int = field(
-        default=80, metadata=option("Number of trees that viper trains", Count(1), flag="--iterations", metavar="N")
+        default=80, metadata=option("Number of trees that viper trains", count(1), flag="--iterations", metavar="N")
     )
 
 
@@ -235,4 +214,6 @@ class CopyOptions(Options):
         ties: which optimal action a leaf may take where several are optimal: the first one, or any of them.
     """
 
-    ties: str = field(default="lowest", metadata=option("Optimal action of copy in a tie", Choice(TIES), flag="--ties"))
+    ties: str = field(
+        default="lowest", metadata=option("Optimal action of copy in a tie", choice(*TIES), flag="--ties")
+    )

@@ -11,10 +11,11 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omdt.available import played_instead
 from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.exceptions import Exceptions
-from omdt.mdp import Bools, Floats, Ints, played_instead
+from omdt.mdp import Bools, Floats, Ints
 from omdt.tree.fitted import FittedClassifier, from_fitted
 from omdt.tree.nested import NestedNode, from_nested, to_nested
 from omdt.tree.nodes import LEAF, Nodes, leaves_below, levels

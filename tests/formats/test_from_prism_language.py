@@ -12,7 +12,7 @@ from choice_models import MODELS, read_quietly, read_with_warnings
 import omdt
 from omdt import InputError, InputWarning, errors, planning
 from omdt.errors import MissingExtraError
-from omdt.formats import storm
+from omdt.formats import from_prism_language
 from strategies import refusal
 
 needs_storm = pytest.mark.needs("stormpy")
@@ -264,8 +264,10 @@ def test_what_cannot_be_asked_is_refused_before_the_model_is_built(
     tmp_path, monkeypatch, run, name, content, parameters, fragment
 ):
     asked = []
-    really = storm._run
-    monkeypatch.setattr(storm, "_run", lambda path, what, *rest: (asked.append(what), really(path, what, *rest)))
+    really = from_prism_language._run
+    monkeypatch.setattr(
+        from_prism_language, "_run", lambda path, what, *rest: (asked.append(what), really(path, what, *rest))
+    )
     path = written(tmp_path / name, content)
     words = [word for key, value in parameters.items() for word in ("--set", f"{key}={value}")]
     status, out, err = run("solve", path, "--depth", 1, "--output", tmp_path / "policy.json", *words)

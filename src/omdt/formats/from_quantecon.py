@@ -1,4 +1,4 @@
-"""MDPs from the arrays of other Python toolboxes; none of them needs to be installed."""
+"""MDPs from the arrays of quantecon, which need not be installed."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from scipy import sparse
 from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.formats.choices import Choices
+from omdt.formats.toolbox_defaults import features_or_number, initial_or_uniform, names_or_state
 from omdt.mdp import MDP, Floats, Ints
 
 
@@ -44,39 +45,11 @@ def from_quantecon(
         raise InputError(f"state {choices.n_states} has no feasible action: all its rewards are −∞ or left out")
     return choices.mdp(
         lambda _, state: f"state {state}",
-        _or_uniform(initial, S),
-        _or_number(features, S),
-        **_or_state(features, names),
+        initial_or_uniform(initial, S),
+        features_or_number(features, S),
+        **names_or_state(features, names),
         discount=float(ddp.beta),
     )
-
-
-def from_pymdptoolbox(
-    transitions: Any,
-    rewards: Any,
-    discount: float,
-    *,
-    initial: ArrayLike | None = None,
-    features: ArrayLike | None = None,
-    **names: Any,
-) -> MDP:
-    """The MDP of the arrays that pymdptoolbox (`mdptoolbox`) takes.
-
-    Args:
-        transitions: [A, S, S], or A matrices [S, S], dense or sparse.
-        rewards: [S], [S, A], or one reward per transition in the form of `transitions`.
-        discount: γ, strictly between 0 and 1.
-        initial: [S] distribution of the first state; by default every state is equally likely.
-        features: [S, F]; by default the number of the state.
-        names: feature_names, action_names and name, as in `MDP`.
-    """
-    P = list(transitions)
-    S = int(np.shape(P[0])[0]) if P and np.ndim(P[0]) else 0
-    R = rewards.toarray() if sparse.issparse(rewards) else rewards
-    if isinstance(R, np.ndarray) and R.dtype == np.object_:
-        R = list(R)
-    p0, X = _or_uniform(initial, S), _or_number(features, S)
-    return MDP.from_matrices(P, R, p0, X, **_or_state(features, names), discount=discount)
 
 
 def _pairs(ddp: Any) -> tuple[Ints, Ints, sparse.csr_array, Floats]:
@@ -88,15 +61,3 @@ def _pairs(ddp: Any) -> tuple[Ints, Ints, sparse.csr_array, Floats]:
     S, A = R.shape
     states, actions = np.divmod(np.arange(S * A), A)
     return states, actions, sparse.csr_array(np.asarray(ddp.Q, dtype=np.float64).reshape(S * A, S)), R.ravel()
-
-
-def _or_uniform(initial: ArrayLike | None, S: int) -> Floats:
-    return np.full(S, 1 / max(S, 1)) if initial is None else np.asarray(initial, dtype=np.float64)
-
-
-def _or_number(features: ArrayLike | None, S: int) -> Floats:
-    return np.arange(S, dtype=np.float64)[:, None] if features is None else np.asarray(features, dtype=np.float64)
-
-
-def _or_state(features: ArrayLike | None, names: dict[str, Any]) -> dict[str, Any]:
-    return {"feature_names": ("state",), **names} if features is None else names

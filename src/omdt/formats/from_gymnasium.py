@@ -4,7 +4,7 @@ Such an environment has an attribute P: P[s][a] lists the outcomes (probability,
 action a in state s. Outcomes with the same next state add up, and rewards are averaged over the outcomes. An episode
 that terminates earns nothing more, whatever the table says about the state it ends in, so every terminated outcome
 leads to one added state that is never left and earns nothing. What a tree does there changes no return; the added state
-looks like the state in which some episode ends, so that it offers no new question to ask. An action that the table of
+has the features of a state in which some episode ends, so that it adds no question. An action that the table of
 a state lacks is not available there.
 """
 
@@ -59,7 +59,10 @@ def from_gymnasium(
     if isinstance(P, Mapping) and P.keys() != set(range(len(P))):
         raise InputError(f"{kind} numbers its states otherwise than 0 … {len(P) - 1} in its table P")
     if getattr(env, "fickle_passenger", False):
-        raise InputError(f"{kind} with fickle_passenger is not an MDP of its states: its table P leaves the whim out")
+        raise InputError(
+            f"{kind} with fickle_passenger is not an MDP of its states: its table P does not say when the passenger "
+            "changes the destination"
+        )
     S = len(P)
     choices, ending = _choices(P, _action_names(env, action_names), kind)
     X, names = _observations(env, features, S)
@@ -119,7 +122,7 @@ def make_gymnasium(
 
 
 def _choices(P: Any, actions: Sequence[str], kind: str) -> tuple[Choices, int | None]:
-    """The choices of all states, and a state in which some episode ends; the state behind the last is the added one."""
+    """The choices of all states, the added one last, and a state in which some episode ends."""
     choices, ending, S = Choices(actions), None, len(P)
     for s in range(S):
         table = P[s]
@@ -189,5 +192,5 @@ def _initial(env: Any, initial: ArrayLike | None, S: int) -> Floats:
         raise InputError(f"{kind} has no initial_state_distrib; pass initial=, the distribution of the first state")
     p0 = np.asarray(known, dtype=np.float64)
     if p0.shape != (S,):
-        raise InputError(f"initial must have shape [{S}], one probability a state, but has shape {p0.shape}")
+        raise InputError(f"initial must have shape [{S}], one probability per state, but has shape {p0.shape}")
     return p0

@@ -1,4 +1,4 @@
-"""The question that is asked about a model from a file: which of its rewards counts, and what is not looked at."""
+"""Which reward model of a file counts, and the warning that targets and properties do not."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,22 +6,23 @@ from pathlib import Path
 
 from omdt.counting import counted
 from omdt.errors import InputError, warn_input
+from omdt.formats.options import ReadOptions
 
 PROPERTY_FILES = (".props", ".pctl", ".csl", ".ltl")
 """Endings of the files that hold a model's properties, beside the model and of the same name."""
 
 NO_TARGETS = frozenset({"init", "deadlock"})
-"""Labels that every tool sets by itself."""
+"""Labels that every tool sets by itself, so that they say nothing about targets."""
 
 MOST_LABELS = 3
-"""As many labels are named in a message; they stand for all."""
+"""Maximum number of labels that a warning names."""
 
 HOW_TO_ADD = {
     ".drn": "name a reward model below @reward_models and give every state its reward in brackets",
     ".tra": "put the rewards of states or transitions beside it, in a file that ends in .srew or .trew",
     ".jani": "give it a global transient variable of type real, whose values are the rewards",
 }
-"""What adds rewards to a file, by its ending; the PRISM language has many."""
+"""How rewards are added to a file, by its ending; all other endings are those of the PRISM language."""
 
 IN_PRISM = 'give it a block such as: rewards "reached" x=3 : 1; endrewards'
 
@@ -45,17 +46,17 @@ class ChosenReward:
     asked: bool
 
     def tell(self, amounts: Sequence[float], labels: Iterable[str], *, properties: int = 0) -> None:
-        """Say which reward counts and how, and that targets do not.
+        """Warn which reward counts and how, and that targets do not.
 
-        Nothing is said where the user has named the reward and the file shows no sign of another question.
+        There is no warning where the user has named the reward and the file has neither targets nor properties.
 
         Args:
             amounts: the rewards of all choices, times the sign.
             labels: those of the model's states.
-            properties: how many of them are in the model's own file.
+            properties: how many properties the model's own file holds.
         """
         reward = f"the reward {self.name!r}" if self.name else "the reward (it has no name)"
-        here = self._passed_over(labels, properties)
+        here = self._ignored(labels, properties)
         if here or not self.asked:
             doing = "maximising" if self.sign > 0 else "minimising"
             shown = f" (here {' and '.join(here)})" if here else ""
@@ -67,8 +68,8 @@ class ChosenReward:
         if not any(amounts):
             warn_input(f"{self.path}: {reward} is 0 in every state, so all trees return 0; is another one meant?")
 
-    def _passed_over(self, labels: Iterable[str], properties: int) -> list[str]:
-        """What there is of targets and properties."""
+    def _ignored(self, labels: Iterable[str], properties: int) -> list[str]:
+        """The targets and properties of the model that are not looked at, in words."""
         found = [repr(label) for label in sorted(set(labels) - NO_TARGETS)]
         listed = ", ".join([*found[:MOST_LABELS], *(["…"] if len(found) > MOST_LABELS else [])])
         files = [self.path.with_suffix(ending) for ending in PROPERTY_FILES]
@@ -79,8 +80,9 @@ class ChosenReward:
         ]
 
 
-def chosen_reward(path: Path, names: Sequence[str], reward: str | None, cost: str | None) -> ChosenReward:
-    """Which of a file's reward models counts: the one to earn, or the one to save."""
+def chosen_reward(path: Path, names: Sequence[str], options: ReadOptions) -> ChosenReward:
+    """Which of a file's reward models counts: the one to maximise, or the one to minimise."""
+    reward, cost = options.reward, options.cost
     if reward is not None and cost is not None:
         raise InputError(f"{path}: give either reward={reward} or cost={cost}, not both")
     if not names:

@@ -226,7 +226,7 @@ def test_probabilities_printed_with_six_digits_are_normalised(tmp_path):
     mdp, messages = read_with_warnings(path, discount=0.5, reward="r")
     assert mdp.transitions.toarray().tolist() == [[1.0]]
     assert len(messages) == 1
-    assert messages[0].startswith(f"{path}:9: state 0, action 'a' has probabilities that miss 1 by 1.0e-06")
+    assert messages[0].startswith(f"{path}:9: state 0, action 'a' has probabilities whose sum misses 1 by 1.0e-06")
 
 
 BAD_LINES = [

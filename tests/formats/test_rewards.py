@@ -84,8 +84,8 @@ def test_rounded_probabilities_are_counted_and_their_largest_error_said(tmp_path
     path.with_suffix(".sta").write_text("(x)\n0:(0)\n1:(1)\n2:(2)\n")
     mdp, messages = read_with_warnings(path, discount=0.5, reward="")
     assert messages == [
-        f"{path}:2: state 0, action 'a' has probabilities that miss 1 by {missing}, the most of 2 choices for which "
-        "this is so; all such probabilities are divided by their sum"
+        f"{path}:2: state 0, action 'a' has probabilities whose sum misses 1 by {missing}, the most among 2 such "
+        "choices; all such probabilities are divided by their sum"
     ]
     assert array("d", mdp.transitions.sum(axis=1)) == pytest.approx([1, 1, 1], abs=1e-15)
 
@@ -96,8 +96,8 @@ def test_rounded_probabilities_of_a_table_are_said_too(tmp_path):
     path.write_text("x,action,next x,probability,initial\n" + rows)
     _, messages = read_with_warnings(path, discount=0.5)
     assert len(messages) == 2
-    assert "miss 1 by 1.0e-10; all such probabilities are divided by their sum" in "".join(messages)
-    assert "the initial probabilities miss 1 by 1.0e-10; they are divided by their sum" in "".join(messages)
+    assert "misses 1 by 1.0e-10; all such probabilities are divided by their sum" in "".join(messages)
+    assert "the sum of the initial probabilities misses 1 by 1.0e-10; they are divided by it" in "".join(messages)
 
 
 def test_the_rounding_of_doubles_needs_no_word(tmp_path):

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from omdt.files import write_whole
-from omdt.formats.write_drn import successors, values_of
+from omdt.formats.states import successors, values_of
 from omdt.mdp import MDP, Bools
 from omdt.names import prism_identifiers
 
 
-def write_prism(mdp: MDP, path: Path) -> None:
+def write(mdp: MDP, path: Path) -> None:
     """Write an MDP to path (.tra) and to the files of the same name with the other endings; the .tra comes last."""
     features, actions = prism_identifiers(mdp.feature_names, mdp.action_names)
     _write(path.with_suffix(".sta"), _states(mdp, features))

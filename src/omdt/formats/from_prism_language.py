@@ -10,52 +10,38 @@ from typing import Any
 
 from omdt.counting import counted
 from omdt.errors import InputError, require, warn_input
-from omdt.formats.drn import TYPES, Built, read_drn_as
-from omdt.formats.objective import chosen_reward
+from omdt.formats.drn_header import TYPES
+from omdt.formats.drn_model import Built
+from omdt.formats.from_drn import read_as
+from omdt.formats.options import ReadOptions
+from omdt.formats.rewards import chosen_reward
 from omdt.formats.text import check_is_file
 from omdt.mdp import MDP
 
 BUILD = Path(__file__).with_name("storm_build.py")
 
 MOST_COMMANDS = 12
-"""As many commands are spelled out in a message; the others are called in the same way."""
+"""Maximum number of unnamed commands that a warning spells out."""
 
 
-def read_symbolic(
-    path: Path,
-    *,
-    discount: float | None = None,
-    reward: str | None = None,
-    cost: str | None = None,
-    constants: str | None = None,
-    fallback: str | None = None,
-) -> MDP:
-    """Read a model in the PRISM language or in JANI; its variables become the features.
-
-    Args:
-        path: the file; .jani is JANI, everything else the PRISM language.
-        discount: the languages have none; 0.99 is assumed, with a warning.
-        reward: name of the reward model to maximise; needed when there are several.
-        cost: name of the reward model to minimise instead.
-        constants: values of the constants that the model leaves open, such as "N=3,p=0.5".
-        fallback: the action that is played where a tree names an unavailable one; see `MDP`.
-    """
+def read(path: Path, options: ReadOptions) -> MDP:
+    """Read a model in JANI (.jani) or in the PRISM language; its variables become the features."""
     require("stormpy", "storm", f"reading {path.suffix} files")
     check_is_file(path)
     with TemporaryDirectory() as folder:
         facts, drn, choices = (Path(folder) / name for name in ("facts.json", "model.drn", "choices.json"))
         _run(path, "describe", path, facts)
         known = _json(facts)
-        # Building can take minutes; what is refused in any case is refused before.
+        # Building can take minutes, so the facts that lead to an error in any case are checked before it.
         if known["type"] not in TYPES:
             raise InputError(f"{path}: the model is of type {known['type']!r}; only MDP and DTMC can be read")
-        chosen_reward(path, known["rewards"], reward, cost)
-        _run(path, "build", path, constants or "", drn, choices)
+        chosen_reward(path, known["rewards"], options)
+        _run(path, "build", path, options.constants or "", drn, choices)
         named = _json(choices)
         _tell_names(path, named["meanings"])
         names = [named["names"][i] if i >= 0 else None for i in named["of_choice"]]
         built = Built(names, known["properties"])
-        return read_drn_as(drn, path, discount=discount, reward=reward, cost=cost, fallback=fallback, built=built)
+        return read_as(drn, path, options, built)
 
 
 def _run(path: Path, *arguments: object) -> None:
@@ -74,7 +60,7 @@ def _json(path: Path) -> Any:
 
 
 def _tell_names(path: Path, meanings: dict[str, str]) -> None:
-    """Say what commands without a name are called."""
+    """Warn how commands without a name are called."""
     if not meanings:
         return
     lines = [f"  {name}: {text}" for name, text in list(meanings.items())[:MOST_COMMANDS]]

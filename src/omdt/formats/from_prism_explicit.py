@@ -27,7 +27,8 @@ import numpy as np
 from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.formats.choices import Choices
-from omdt.formats.objective import chosen_reward
+from omdt.formats.options import ReadOptions
+from omdt.formats.rewards import chosen_reward
 from omdt.formats.text import (
     check_is_file,
     discount_or_default,
@@ -45,26 +46,14 @@ LABEL_NAME = re.compile(r'(\d+)="([^"]*)"')
 STATE = re.compile(r"(\d+):\((.*)\)")
 
 
-def read_tra(
-    path: Path,
-    *,
-    discount: float | None = None,
-    reward: str | None = None,
-    cost: str | None = None,
-    fallback: str | None = None,
-) -> MDP:
+def read(path: Path, options: ReadOptions) -> MDP:
     """Read an MDP or a Markov chain from PRISM's explicit files.
 
-    Args:
-        path: the file of transitions; its neighbours .sta, .lab, .srew and .trew are found by its name.
-        discount: the format has none; 0.99 is assumed, with a warning.
-        reward: name of the reward structure to maximise; needed when there are several.
-        cost: name of the reward structure to minimise instead.
-        fallback: the action that is played where a tree names an unavailable one; see `MDP`.
+    The path is that of the transitions; the files .sta, .lab, .srew and .trew of the same name are read as well.
     """
     check_is_file(path)
     structures = _reward_structures(path)
-    chosen = chosen_reward(path, list(structures), reward, cost)
+    chosen = chosen_reward(path, list(structures), options)
     model = _Transitions(path)
     S = model.n_states
     earned = model.expected_rewards(structures[chosen.name])
@@ -80,9 +69,9 @@ def read_tra(
         features,
         feature_names=names,
         truths=tuple(names[place] for place in valuations.truths),
-        discount=discount_or_default(path, discount),
+        discount=discount_or_default(path, options.discount),
         name=str(path),
-        fallback=fallback,
+        fallback=options.fallback,
     )
 
 
@@ -100,7 +89,7 @@ class _Transitions:
         if len(sizes) not in (2, 3):
             raise fault(path, number, "expected the numbers of states, choices and transitions in the first line")
         self.n_states, self.chain = sizes[0], len(sizes) == 2
-        # A row of eight bytes or more names at most two states; a larger number of states is not to be believed.
+        # A row takes at least eight bytes and names at most two states, so a file cannot have more states than this.
         if not 0 < self.n_states <= path.stat().st_size // 4 < 2**31:
             raise fault(path, number, f"{self.n_states:,} states do not fit a file of {path.stat().st_size:,} bytes")
         for number, line in rows:
@@ -147,7 +136,7 @@ class _Transitions:
                 raise InputError(f"{self.path}: {message}")
 
     def expected_rewards(self, files: Sequence[Path]) -> Floats:
-        """[C] the reward of every choice: its state's, and that of its transitions on average."""
+        """[C] the reward of every choice: that of its state plus the expected reward of its transitions."""
         states = self.choices.states
         earned = np.zeros(len(states))
         for file in files:

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from omdt.errors import InputError
-from omdt.files import write_whole
 from omdt.formats.choices import warn_about_unavailable
+from omdt.formats.options import ReadOptions
 from omdt.mdp import MDP
 
 REQUIRED = (
@@ -34,57 +34,29 @@ REQUIRED = (
 OPTIONAL = ("origin", "available", "fallback", "truths")
 
 ARRAY, ARCHIVE, EMPTY_ARCHIVE = b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06"
-"""How a single array of numpy begins, and how archives do."""
+"""The first bytes of a single numpy array, of an archive and of an empty archive."""
 
 MAX_BYTES = 1 << 32
-"""Of all arrays of a file together, unpacked; a small archive can claim to hold any amount."""
+"""Maximum size in bytes of all arrays of a file together, unpacked: more than any MDP that can be solved needs, while a
+small archive can claim to hold any amount."""
 
 MOST_PACKED = 1032
-"""Deflation packs no more than so many bytes into one."""
+"""Maximum number of bytes that deflation packs into one; an array that claims more is not in the file."""
 
 
-def read_npz(path: Path, *, discount: float | None = None, fallback: str | None = None) -> MDP:
-    """Read an MDP from an npz file.
-
-    Args:
-        path: the file.
-        discount: replaces the one in the file.
-        fallback: replaces the one in the file.
-    """
+def read(path: Path, options: ReadOptions) -> MDP:
+    """Read an MDP from an npz file; a discount and a fallback that are given replace those in the file."""
     arrays = _arrays(path)
-    if discount is not None:
-        arrays["discount"] = np.asarray(discount)
-    if fallback is not None:
-        arrays["fallback"] = np.asarray(fallback)
+    if options.discount is not None:
+        arrays["discount"] = np.asarray(options.discount)
+    if options.fallback is not None:
+        arrays["fallback"] = np.asarray(options.fallback)
     try:
         mdp = _mdp(arrays, name=str(path))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     warn_about_unavailable(mdp)
     return mdp
-
-
-def write_npz(mdp: MDP, path: Path) -> None:
-    """Write an MDP to an npz file."""
-    arrays: dict[str, Any] = {
-        "data": mdp.transitions.data,
-        "indices": mdp.transitions.indices,
-        "indptr": mdp.transitions.indptr,
-        "rewards": mdp.rewards,
-        "initial": mdp.initial,
-        "features": mdp.features,
-        "discount": np.float64(mdp.discount),
-        "feature_names": np.array(mdp.feature_names),
-        "action_names": np.array(mdp.action_names),
-        "origin": mdp.origin,
-    }
-    if not mdp.all_available:
-        arrays["available"] = mdp.available
-    if mdp.fallback is not None:
-        arrays["fallback"] = np.array(mdp.fallback)
-    if mdp.truths:
-        arrays["truths"] = np.array(mdp.truths)
-    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
 
 
 def _arrays(path: Path) -> dict[str, Any]:

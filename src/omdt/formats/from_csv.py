@@ -26,25 +26,23 @@ import numpy as np
 from omdt.counting import counted
 from omdt.errors import InputError, warn_input
 from omdt.formats.choices import DECIMAL_TOLERANCE, WORTH_TELLING, Choices
+from omdt.formats.options import ReadOptions
 from omdt.formats.text import discount_or_default, fault, number_in, numbered_lines, probability_in
 from omdt.mdp import MDP, Floats, Ints
 
 NEXT = "next "
+"""What the name of a column begins with that holds a part of the next state."""
+
 FEW_SAMPLES = 10
+"""Minimum number of steps per state and action from which a log estimates probabilities without a warning."""
 
 State = tuple[float, ...]
 
 
-def read_csv(path: Path, *, discount: float | None = None, fallback: str | None = None) -> MDP:
-    """Read an MDP from a table of transitions.
-
-    Args:
-        path: the file.
-        discount: a table has none; 0.99 is assumed, with a warning.
-        fallback: the action that is played where a tree names one that a state has no rows for; see `MDP`.
-    """
+def read(path: Path, options: ReadOptions) -> MDP:
+    """Read an MDP from a table of transitions; actions that a state has no rows for are not available in it."""
     table = _Table(path)
-    return table.mdp(discount_or_default(path, discount), fallback)
+    return table.mdp(discount_or_default(path, options.discount), options.fallback)
 
 
 class _Columns:
@@ -184,7 +182,8 @@ class _Table:
             raise InputError(f"{self.path}: the initial probabilities of its states sum to {total:.12g}, not to 1")
         if self.columns.initial is not None and abs(total - 1) > WORTH_TELLING:
             warn_input(
-                f"{self.path}: the initial probabilities miss 1 by {abs(total - 1):.1e}; they are divided by their sum"
+                f"{self.path}: the sum of the initial probabilities misses 1 by {abs(total - 1):.1e}; they are divided "
+                "by it"
             )
         return np.asarray(initial / total)
 

@@ -15,7 +15,7 @@ needs_gymnasium = pytest.mark.needs("gymnasium")
 
 
 def env_of(mdp: MDP):
-    from omdt.formats.gymnasium import MDPEnv
+    from omdt.formats.to_gymnasium import MDPEnv
 
     return MDPEnv(mdp)
 
@@ -141,6 +141,6 @@ def test_a_time_limit_can_be_wrapped_around():
 
 def test_without_gymnasium_the_message_names_the_extra(monkeypatch):
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
-    monkeypatch.delitem(sys.modules, "omdt.formats.gymnasium", raising=False)
+    monkeypatch.delitem(sys.modules, "omdt.formats.to_gymnasium", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'omdt\[gymnasium\]'"):
-        importlib.import_module("omdt.formats.gymnasium")
+        importlib.import_module("omdt.formats.to_gymnasium")

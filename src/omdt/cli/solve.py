@@ -1,0 +1,141 @@
+"""The command `omdt solve`."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from omdt.cli.arguments import (
+    AsJson,
+    Depth,
+    Discount,
+    Fallback,
+    Leaves,
+    MethodName,
+    Problem,
+    Settings,
+    with_method_options,
+)
+from omdt.cli.messages import naming_flags, saving, tell
+from omdt.cli.problems import load_problem
+from omdt.errors import InputError
+from omdt.printing import escape, show
+from omdt.terminal import console, cores
+
+if TYPE_CHECKING:
+    from omdt.solution import Solution
+
+
+@with_method_options
+def solve(
+    problem: Problem,
+    depth: Depth = None,
+    leaves: Leaves = None,
+    method: MethodName = "search",
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop with the best tree so far.", show_default=False)
+    ] = None,
+    gap: Annotated[float, typer.Option(help="Relative gap between value and bound that counts as a proof.")] = 1e-4,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same tree.")] = 0,
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Cores for search, all by default, or for the solver of milp.", show_default=False),
+    ] = None,
+    memory_limit: Annotated[
+        int, typer.Option(metavar="MIB", help="Memory for what the search remembers; it forgets the rest.")
+    ] = 2048,
+    node_limit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Stop after N partial trees; every run then gives the same file.", show_default=False
+        ),
+    ] = None,
+    unavailable: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Where a leaf's action is not available: fallback plays another one, forbid allows no such leaf.",
+        ),
+    ] = "fallback",
+    fallback: Fallback = None,
+    settings: Settings = None,
+    discount: Discount = None,
+    as_json: AsJson = False,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the JSON object into a file.", show_default=False)
+    ] = None,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """The best tree of a problem, drawn as text, with value, bound and proof."""
+    from omdt.limits import Limits
+    from omdt.methods.registry import method_named
+    from omdt.methods.search.method import is_compiled
+    from omdt.solving import solve as run
+    from omdt.task import Size
+
+    with naming_flags():
+        how = method_named(method)
+        how.made_options(options)
+        Size(depth, leaves)
+        Limits(time_limit, gap, seed, 1 if threads is None else threads, memory_limit, node_limit)
+    _check_files(output, options.get("certificate"), unavailable)
+    mdp = load_problem(problem, settings, discount, fallback)
+    if threads is None:
+        threads = cores() if how.uses_cores else 1
+    doing = "solving" if is_compiled() else "compiling, once on this machine, and solving"
+    with naming_flags(), console(stderr=True).status(f"{doing} {escape(problem)}") as status:
+        solution = run(
+            mdp,
+            max_depth=depth,
+            max_leaf_nodes=leaves,
+            method=method,
+            time_limit=time_limit,
+            gap=gap,
+            seed=seed,
+            threads=threads,
+            memory_limit=memory_limit,
+            node_limit=node_limit,
+            unavailable=unavailable,
+            progress=lambda point: status.update(progress_line(*point)),
+            **options,
+        )
+    with saving(solution.save, output):
+        if as_json:
+            sys.stdout.write(solution.to_json())
+        else:
+            show(solution, console())
+    _tell_of_early_end(solution)
+
+
+def _check_files(output: Path | None, certificate: object, unavailable: str) -> None:
+    """Raise before long work starts if a result could not be written."""
+    from omdt.files import check_writable
+    from omdt.rules import FORBID
+
+    if output is not None:
+        check_writable(output)
+    if not isinstance(certificate, Path):
+        return
+    if output is not None and output.resolve() == certificate.resolve():
+        raise InputError(f"--output and --certificate are both {output}; name two files")
+    if unavailable == FORBID:
+        raise InputError("a certificate is about all trees; leave out --certificate, or use --unavailable fallback")
+
+
+def _tell_of_early_end(solution: "Solution") -> None:
+    """Say why the search ended early, and end with the status of an interrupt after one."""
+    from omdt.solution import Stop
+
+    if solution.stop is Stop.MEMORY:
+        tell("there was not enough memory to go on; this is the best tree so far")
+    if solution.stop is Stop.INTERRUPTED:
+        tell("interrupted; this is the best tree so far")
+        raise typer.Exit(130)
+
+
+def progress_line(seconds: float, value: float, bound: float) -> str:
+    """What is shown while a search is under way."""
+    return f"value {value:.6g}   bound {bound:.6g}   at most {max(0.0, bound - value):.3g} more   {seconds:.0f} s"

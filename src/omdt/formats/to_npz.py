@@ -1,0 +1,32 @@
+"""An MDP as an npz file, one numpy archive of plain arrays; `omdt.formats.from_npz` says which."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from omdt.files import write_whole
+from omdt.mdp import MDP
+
+
+def write(mdp: MDP, path: Path) -> None:
+    """Write an MDP to an npz file."""
+    arrays: dict[str, Any] = {
+        "data": mdp.transitions.data,
+        "indices": mdp.transitions.indices,
+        "indptr": mdp.transitions.indptr,
+        "rewards": mdp.rewards,
+        "initial": mdp.initial,
+        "features": mdp.features,
+        "discount": np.float64(mdp.discount),
+        "feature_names": np.array(mdp.feature_names),
+        "action_names": np.array(mdp.action_names),
+        "origin": mdp.origin,
+    }
+    if not mdp.all_available:
+        arrays["available"] = mdp.available
+    if mdp.fallback is not None:
+        arrays["fallback"] = np.array(mdp.fallback)
+    if mdp.truths:
+        arrays["truths"] = np.array(mdp.truths)
+    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
