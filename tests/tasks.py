@@ -17,7 +17,15 @@ from brute_force import returns, tree_policies
 from omdt.mdp import MDP
 from omdt.solution import Solution
 from omdt.splits import Splits
-from strategies import DYNAMICS, OBSERVATIONS, availability, distribution, feature_array, reward_array, transition_array
+from random_mdps import (
+    DYNAMICS,
+    OBSERVATIONS,
+    availability,
+    distribution,
+    feature_array,
+    reward_array,
+    transition_array,
+)
 
 FORMAT = "omdt-task-1"
 LABELS = ("p", "q")

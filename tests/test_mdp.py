@@ -13,7 +13,8 @@ from scipy import sparse
 from omdt import MDP, InputError
 from omdt.environments import PAPER
 from omdt.mdp_checks import ROW_SUM_TOLERANCE
-from strategies import BAD_MODELS, Model, environment, good_arrays, mdp_from, mdps, models
+from random_mdps import Model
+from strategies import BAD_MODELS, environment, good_arrays, mdp_from, mdps, models
 
 
 def assert_same(built: MDP, expected: MDP) -> None:
