@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from omdt import MDP
-from strategies import availability, models
+from strategies import models
 
 
 @dataclass(frozen=True)
@@ -52,20 +52,11 @@ def restricted(
     rewards: tuple[str, ...] = ("few values", "normal", "negative"),
 ) -> Restricted:
     """A random problem in which states lack actions."""
-    model = draw(
-        models(
-            max_states=max_states,
-            max_actions=max_actions,
-            rewards=rewards,
-            observations=observations,
-            discounts=st.sampled_from([0.5, 0.9, 0.99]),
-        )
-    )
-    S, A, _ = model.P.shape
-    available = availability(np.random.default_rng(draw(st.integers(0, 2**32 - 1))), S, A, share=0.5)
-    P, r = model.P.copy(), (model.P * model.R).sum(axis=2)
-    P[~available], r[~available] = np.nan, np.nan
-    names = tuple(f"a{a}" for a in range(A))
+    shape = {"max_states": max_states, "max_actions": max_actions, "observations": observations, "rewards": rewards}
+    model = draw(models(**shape, discounts=st.sampled_from([0.5, 0.9, 0.99]), unavailable=0.5))
+    P, r = model.P.copy(), model.r
+    P[~model.available], r[~model.available] = np.nan, np.nan
+    names = tuple(f"a{a}" for a in range(r.shape[1]))
     mdp = MDP.from_dense(
         np.nan_to_num(P),
         r,
@@ -73,7 +64,7 @@ def restricted(
         model.X,
         discount=model.discount,
         action_names=names,
-        available=available,
+        available=model.available,
         fallback=draw(st.sampled_from([None, *names])),
     )
     return Restricted(mdp, P, r)

@@ -1,7 +1,7 @@
-"""Random small MDPs and trees for the property tests, and the catalogue of models that must be refused."""
+"""Strategies for property tests: random small MDPs and trees; and the catalogue of models that must be refused."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,7 @@ import omdt
 from omdt.errors import InputError
 from omdt.mdp import MDP
 from omdt.tree import TreePolicy
+from random_mdps import DYNAMICS, OBSERVATIONS, REWARDS, Model, random_model
 
 settings.register_profile(
     "omdt",
@@ -29,9 +30,6 @@ DISCOUNTS = st.one_of(
     st.sampled_from([0.01, 0.5, 0.9, 0.99, 0.9999]),
     st.floats(0.01, 0.9999, exclude_min=True, exclude_max=True),
 )
-DYNAMICS = ("deterministic", "stochastic", "absorbing", "acyclic")
-REWARDS = ("few values", "zero", "negative", "normal", "huge", "tiny")
-OBSERVATIONS = ("distinct", "repeated", "real", "constant")
 
 
 def refusal(action: Callable[[], object]) -> InputError | None:
@@ -49,78 +47,6 @@ def environment(name: str) -> MDP:
     return omdt.make(name)
 
 
-@dataclass(frozen=True)
-class Model:
-    """The parts of an MDP as dense arrays: P and R [S, A, S], p0 [S], X [S, F]."""
-
-    P: np.ndarray
-    R: np.ndarray
-    p0: np.ndarray
-    X: np.ndarray
-    discount: float
-
-    def mdp(self, **rest: Any) -> MDP:
-        """The MDP with every entry of P stored, those of probability 0 too."""
-        S, A, _ = self.P.shape
-        rows, columns = np.divmod(np.arange(S * A * S), S)
-        stored = sparse.csr_array((self.P.ravel(), (rows, columns)), shape=(S * A, S))
-        return MDP(stored, (self.P * self.R).sum(axis=2), self.p0, self.X, discount=self.discount, **rest)
-
-
-def distribution(rng: np.random.Generator, size: int) -> np.ndarray:
-    """Weights on some of the places, often with ties; they sum to 1."""
-    weights = rng.integers(0, 4, size) if rng.random() < 0.5 else rng.exponential(size=size) * rng.integers(0, 2, size)
-    if not weights.any():
-        weights[rng.integers(size)] = 1
-    return weights / weights.sum()
-
-
-def transition_array(rng: np.random.Generator, S: int, A: int, dynamics: str) -> np.ndarray:
-    """[S, A, S] transition probabilities."""
-    P = np.zeros((S, A, S))
-    for s in range(S):
-        absorbing = (dynamics == "acyclic" and s == S - 1) or (dynamics == "absorbing" and rng.random() < 0.4)
-        for a in range(A):
-            if absorbing:
-                P[s, a, s] = 1
-            elif dynamics == "acyclic":
-                P[s, a, s + 1 :] = distribution(rng, S - 1 - s)
-            elif dynamics == "deterministic":
-                P[s, a, rng.integers(S)] = 1
-            elif dynamics == "ergodic":
-                P[s, a] = rng.dirichlet(np.ones(S))
-            else:
-                P[s, a] = distribution(rng, S)
-    return P
-
-
-def reward_array(rng: np.random.Generator, shape: tuple[int, ...], rewards: str) -> np.ndarray:
-    """Rewards of the given kind."""
-    if rewards == "few values":
-        return rng.integers(-2, 3, shape).astype(float)
-    normal = rng.normal(size=shape)
-    return {
-        "zero": np.zeros(shape),
-        "negative": -np.abs(normal) - 0.1,
-        "normal": normal,
-        "huge": 1e9 * normal,
-        "tiny": 1e-9 * normal,
-    }[rewards]
-
-
-def feature_array(rng: np.random.Generator, S: int, F: int, observations: str) -> np.ndarray:
-    """[S, F] features of the given kind."""
-    if observations == "constant":
-        return np.full((S, F), 3.0)
-    if observations == "repeated":
-        X = rng.integers(-1, 2, (S, F)).astype(float)
-        return np.where(rng.random((S, F)) < 0.3, -X, X)
-    X = rng.normal(size=(S, F)) if observations == "real" else rng.integers(-3, 4, (S, F)).astype(float)
-    if observations == "distinct":
-        X[:, rng.integers(F)] = rng.permutation(S)
-    return X
-
-
 @st.composite
 def models(
     draw: st.DrawFn,
@@ -130,20 +56,19 @@ def models(
     rewards: tuple[str, ...] = REWARDS,
     observations: tuple[str, ...] = OBSERVATIONS,
     discounts: st.SearchStrategy[float] = DISCOUNTS,
+    unavailable: float = 0.0,
 ) -> Model:
-    """A random model of one of many shapes."""
-    S, A = draw(st.integers(1, max_states)), draw(st.integers(1, max_actions))
-    F = draw(st.integers(1, 3))
-    dynamics = draw(st.sampled_from(DYNAMICS))
-    kind = draw(st.sampled_from(rewards))
-    look = draw(st.sampled_from(observations))
+    """A random model of one of many shapes; the last four arguments as in `random_model`."""
+    knobs = {
+        "states": draw(st.integers(1, max_states)),
+        "actions": draw(st.integers(1, max_actions)),
+        "features": draw(st.integers(1, 3)),
+        "dynamics": draw(st.sampled_from(DYNAMICS)),
+        "rewards": draw(st.sampled_from(rewards)),
+        "observations": draw(st.sampled_from(observations)),
+    }
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    P = transition_array(rng, S, A, dynamics)
-    R = reward_array(rng, (S, A, S), kind)
-    if dynamics == "absorbing":
-        stays = P[np.arange(S), :, np.arange(S)].min(axis=1) == 1
-        R[stays] = 0
-    return Model(P, R, distribution(rng, S), feature_array(rng, S, F, look), draw(discounts))
+    return random_model(rng, **knobs, unavailable=unavailable, discount=draw(discounts))
 
 
 def mdps(**shape: Any) -> st.SearchStrategy[MDP]:
@@ -151,19 +76,11 @@ def mdps(**shape: Any) -> st.SearchStrategy[MDP]:
     return models(**shape).map(lambda model: model.mdp())
 
 
-def availability(rng: np.random.Generator, S: int, A: int, share: float = 0.6) -> np.ndarray:
-    """[S, A] a mask that leaves at least one action in every state."""
-    available = rng.random((S, A)) < share
-    available[np.arange(S), rng.integers(A, size=S)] = True
-    return available
-
-
 @st.composite
 def restricted_mdps(draw: st.DrawFn, **shape: Any) -> MDP:
     """A random MDP in whose states some actions are not available, with or without a fallback; shape as in `models`."""
-    mdp = draw(mdps(**shape))
-    available = availability(np.random.default_rng(draw(st.integers(0, 2**32 - 1))), *mdp.rewards.shape)
-    return replace(mdp, available=available, fallback=draw(st.sampled_from([None, *mdp.action_names])))
+    mdp = draw(mdps(unavailable=0.4, **shape))
+    return replace(mdp, fallback=draw(st.sampled_from([None, *mdp.action_names])))
 
 
 def random_tree(rng: np.random.Generator, F: int, A: int, max_depth: int, *, equalities: bool = True) -> TreePolicy:

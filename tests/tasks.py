@@ -18,7 +18,15 @@ from omdt.methods.search.settings import SearchSettings
 from omdt.solution import Solution
 from omdt.splits import Splits
 from omdt.task import Size, Task
-from strategies import DYNAMICS, OBSERVATIONS, availability, distribution, feature_array, reward_array, transition_array
+from random_mdps import (
+    DYNAMICS,
+    OBSERVATIONS,
+    availability,
+    distribution,
+    feature_array,
+    reward_array,
+    transition_array,
+)
 
 FORMAT = "omdt-task-1"
 LABELS = ("p", "q")

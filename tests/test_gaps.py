@@ -14,6 +14,7 @@ from omdt.certificate import model_of
 from omdt.methods.shrinking import shrunk
 from omdt.solution import SMALL, Solution, Stop, relative_gap, tolerated_excess
 from omdt.watch import Watch
+from random_mdps import sparse_rows
 from strategies import environment
 from tasks import Task, any_mdp, dense
 
@@ -176,9 +177,7 @@ def beside_penalties(penalty: float, discount: float) -> MDP:
     """300 ordinary states, and 300 that nobody comes to and that cost much."""
     rng = np.random.default_rng(4)
     S = 600
-    rows, columns = np.repeat(np.arange(2 * S), 3), np.empty((2 * S, 3), dtype=np.int64)
-    columns[:S], columns[S:] = rng.integers(0, 300, (S, 3)), rng.integers(300, 600, (S, 3))
-    P = sparse.csr_array((rng.dirichlet(np.ones(3), 2 * S).ravel(), (rows, columns.ravel())), shape=(2 * S, S))
+    P = sparse.block_diag([sparse_rows(rng, S, 300, successors=3) for _ in range(2)], format="csr")
     rewards = rng.random((S, 2))
     rewards[300:] = -penalty * rng.random((300, 2))
     return MDP(P, rewards, np.eye(1, S)[0], np.arange(S), discount=discount)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omdt import MDP, planning
-from strategies import availability, environment, good_arrays, mdp_from, mdps, models, refusal, restricted_mdps
+from random_mdps import availability
+from strategies import environment, good_arrays, mdp_from, mdps, models, refusal, restricted_mdps
 
 
 def rule(mdp: MDP, s: int, a: int) -> int:
@@ -37,7 +38,7 @@ def test_rows_and_rewards_of_unavailable_actions_may_come_as_anything(model, see
     S, A, _ = model.P.shape
     available = availability(rng, S, A)
     expected = replace(model.mdp(), available=available)
-    P, r = model.P.copy(), (model.P * model.R).sum(axis=2)
+    P, r = model.P.copy(), model.r
     P[~available] = rng.choice([0.0, -1.0, 5.0, np.nan, np.inf], size=P[~available].shape)
     r[~available] = rng.choice([np.nan, -np.inf, 1e300])
     built = [
@@ -60,7 +61,7 @@ def test_missing_pairs_and_tuples_are_unavailable_actions_if_told_so(model, seed
     # Tuples number the actions in the order in which they appear.
     available[0] = True
     expected = replace(model.mdp(), available=available)
-    r = (model.P * model.R).sum(axis=2)
+    r = model.r
     s, a = (places[order] for order in [rng.permutation(available.sum())] for places in np.nonzero(available))
     names = {"discount": expected.discount, "action_names": expected.action_names}
     from_pairs = MDP.from_pairs(s, a, model.P[s, a], r[s, a], model.p0, model.X, missing="unavailable", **names)

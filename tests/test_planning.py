@@ -17,7 +17,8 @@ from omdt import MDP, InputError, TreePolicy, evaluate, planning, systems
 from omdt.environments import PAPER
 from omdt.planning import Certified
 from omdt.watch import Watch
-from strategies import DISCOUNTS, Model, environment, mdps, models, random_tree, trees
+from random_mdps import Model, sparse_rows
+from strategies import DISCOUNTS, environment, mdps, models, random_tree, trees
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "reference.json").read_text())["environments"]
 HARD_DISCOUNTS = st.sampled_from([0.01, 0.5, 0.99, 0.9999])
@@ -482,11 +483,7 @@ def grid(side: int, discount: float) -> MDP:
 def mixing(states: int, discount: float) -> MDP:
     """Every state leads to a few random others, for which factors fill up."""
     rng = np.random.default_rng(1)
-    columns = rng.integers(states, size=(2 * states, 4))
-    P = sparse.csr_array(
-        (rng.dirichlet(np.ones(4), 2 * states).ravel(), (np.repeat(np.arange(2 * states), 4), columns.ravel())),
-        shape=(2 * states, states),
-    )
+    P = sparse_rows(rng, 2 * states, states, successors=4)
     return MDP(P, rng.normal(size=(states, 2)), np.ones(states) / states, np.arange(states), discount=discount)
 
 

@@ -1,11 +1,14 @@
 """Simulated episodes follow the chain of the policy and earn on average what planning says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omdt import MDP, InputError, planning, simulate
+from random_mdps import random_model
 from strategies import environment, mdps
 
 
@@ -116,12 +119,11 @@ def test_the_same_seed_gives_the_same_episodes():
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("dynamics", ["mixing", "ending"])
 def test_visits_have_the_discounted_occupancies(dynamics, seed):
-    rng = np.random.default_rng(seed)
-    P = rng.dirichlet(np.ones(4), size=(4, 2))
+    rewards = "zero" if dynamics == "ending" else "normal"
+    model = random_model(np.random.default_rng(seed), states=4, dynamics="ergodic", rewards=rewards, reward_axes="SA")
     if dynamics == "ending":
-        P[3] = [0, 0, 0, 1]
-    rewards = np.zeros((4, 2)) if dynamics == "ending" else rng.normal(size=(4, 2))
-    mdp = MDP.from_dense(P, rewards, [0.5, 0.25, 0.25, 0.0], np.arange(4), discount=0.9)
+        model.P[3] = [0, 0, 0, 1]
+    mdp = replace(model, p0=np.array([0.5, 0.25, 0.25, 0.0])).mdp()
     policy = mixed_policy(mdp)
     episodes = 4000
     visits = discounted_visits(mdp, simulate(mdp, policy, episodes=episodes, max_steps=300, seed=seed))

@@ -3,16 +3,15 @@
 import json
 import math
 import os
-from dataclasses import replace
 
 import pytest
 
 from omdt import InputError, Solution, TreePolicy, load
 from omdt.errors import OutputError
 from omdt.limits import Limits
-from omdt.solution import Stop
 from omdt.task import Size
 from omdt.watch import Watch
+from solutions import made_solution
 from strategies import refusal
 
 PROMISED = [
@@ -43,64 +42,32 @@ EXTENSIONS = {
 }
 
 
-def solution(**changes) -> Solution:
-    tree = TreePolicy.from_dict(
-        {
-            "feature": "X",
-            "threshold": 0.5,
-            "left": {"action": "Left"},
-            "right": {"feature": "ÿ", "equals": 2.0, "left": {"action": "Down"}, "right": {"action": "Left"}},
-        },
-        ("X", "ÿ"),
-        ("Left", "Down"),
-        (True, False),
-    )
-    made = Solution(
-        problem="lake",
-        method="search",
-        max_depth=2,
-        max_leaf_nodes=None,
-        discount=0.99,
-        tree=tree,
-        value=0.365,
-        bound=0.365,
-        requested_gap=1e-4,
-        stop=Stop.COMPLETE,
-        optimal_return=0.542,
-        random_return=0.012,
-        seconds=0.125,
-        seed=3,
-        trace=((0.0, 0.1, 0.542), (0.125, 0.365, 0.365)),
-    )
-    return replace(made, **changes)
-
-
 def test_the_json_has_the_promised_keys_in_their_order():
-    data = json.loads(solution().to_json())
+    data = json.loads(made_solution().to_json())
     assert [key for key in data if key in PROMISED] == PROMISED
     assert set(data) == set(PROMISED) | EXTENSIONS
 
 
 def test_the_json_has_the_promised_values():
-    data = json.loads(solution().to_json())
+    data = json.loads(made_solution().to_json())
     assert data["format"] == "omdt-solution-1"
     assert (data["problem"], data["method"], data["max_depth"], data["max_leaf_nodes"]) == ("lake", "search", 2, None)
     assert (data["value"], data["bound"], data["gap"], data["proven"]) == (0.365, 0.365, 0.0, True)
     assert (data["stop"], data["seconds"], data["seed"]) == ("complete", 0.125, 3)
     assert data["normalized_return"] == pytest.approx((0.365 - 0.012) / (0.542 - 0.012))
     assert data["trace"] == [[0.0, 0.1, 0.542], [0.125, 0.365, 0.365]]
-    assert data["tree"] == solution().tree.to_dict()
+    assert data["tree"] == made_solution().tree.to_dict()
 
 
 def test_the_json_is_one_line():
-    text = solution(problem="two\nlines").to_json()
+    text = made_solution(problem="two\nlines").to_json()
     assert text.count("\n") == 1
     assert text.endswith("\n")
 
 
 def test_saving_and_loading_keeps_everything(tmp_path):
     path = tmp_path / "policy.json"
-    original = solution()
+    original = made_solution()
     original.save(path)
     loaded = load(str(path))
     assert loaded == original
@@ -110,7 +77,7 @@ def test_saving_and_loading_keeps_everything(tmp_path):
 
 
 def test_derived_entries_are_derived_anew():
-    data = solution(bound=0.73).to_dict() | {"gap": 0.0, "proven": True, "normalized_return": 7.0}
+    data = made_solution(bound=0.73).to_dict() | {"gap": 0.0, "proven": True, "normalized_return": 7.0}
     loaded = Solution.from_dict(data)
     assert loaded.gap == pytest.approx(1.0)
     assert not loaded.proven
@@ -122,40 +89,40 @@ def test_derived_entries_are_derived_anew():
     [(2.0, 3.0, 0.5), (-2.0, -1.0, 0.5), (0.0, 0.0, 0.0), (0.0, 1.0, 1e12), (1.0, 1.0 - 1e-15, 0.0), (1e-9, 2e-9, 1.0)],
 )
 def test_the_gap_is_relative_to_the_value(value, bound, gap):
-    made = solution(value=value, bound=bound)
+    made = made_solution(value=value, bound=bound)
     assert made.gap == pytest.approx(gap)
     assert made.gap >= 0
 
 
 @pytest.mark.parametrize(("requested", "proven"), [(0.0, False), (0.4, False), (0.5, True), (1.0, True)])
 def test_a_proof_is_a_gap_within_the_requested_one(requested, proven):
-    assert solution(value=2.0, bound=3.0, requested_gap=requested).proven is proven
+    assert made_solution(value=2.0, bound=3.0, requested_gap=requested).proven is proven
 
 
 def test_the_normalised_return_is_zero_for_random_and_one_for_optimal():
-    assert solution(value=0.012).normalized_return == 0
-    assert solution(value=0.542).normalized_return == 1
-    assert solution(value=-0.518).normalized_return == pytest.approx(-1)
+    assert made_solution(value=0.012).normalized_return == 0
+    assert made_solution(value=0.542).normalized_return == 1
+    assert made_solution(value=-0.518).normalized_return == pytest.approx(-1)
 
 
 @pytest.mark.parametrize("same", [0.0, 5.0, -1e9, 1e-9])
 def test_where_every_policy_is_optimal_the_normalised_return_is_one(same):
-    assert solution(value=same, optimal_return=same, random_return=same).normalized_return == 1
+    assert made_solution(value=same, optimal_return=same, random_return=same).normalized_return == 1
     nearly = same * (1 - 1e-15)
-    assert solution(value=nearly, optimal_return=same, random_return=nearly).normalized_return == 1
+    assert made_solution(value=nearly, optimal_return=same, random_return=nearly).normalized_return == 1
 
 
 @pytest.mark.parametrize("factor", [1e-9, 1e9])
 def test_the_normalised_return_does_not_depend_on_the_scale_of_rewards(factor):
-    scaled = solution(value=0.365 * factor, optimal_return=0.542 * factor, random_return=0.012 * factor)
-    assert scaled.normalized_return == pytest.approx(solution().normalized_return)
+    scaled = made_solution(value=0.365 * factor, optimal_return=0.542 * factor, random_return=0.012 * factor)
+    assert scaled.normalized_return == pytest.approx(made_solution().normalized_return)
 
 
 @pytest.mark.parametrize(
     "key", [key for key in PROMISED if key not in ("gap", "proven", "normalized_return", "format")]
 )
 def test_a_missing_key_is_named_with_the_file(tmp_path, key):
-    data = solution().to_dict()
+    data = made_solution().to_dict()
     del data[key]
     path = tmp_path / "broken.json"
     path.write_text(json.dumps(data))
@@ -193,7 +160,7 @@ WRONG = {
 )
 def test_a_wrong_value_is_named_with_the_file(tmp_path, key, value):
     path = tmp_path / "broken.json"
-    path.write_text(json.dumps(solution().to_dict() | {key: value}))
+    path.write_text(json.dumps(made_solution().to_dict() | {key: value}))
     with pytest.raises(InputError) as caught:
         load(path)
     assert str(path) in str(caught.value)
@@ -225,7 +192,7 @@ def test_what_is_no_solution_is_refused_with_the_file(tmp_path, content):
 
 
 def test_a_bad_tree_is_refused_with_its_place(tmp_path):
-    data = solution().to_dict()
+    data = made_solution().to_dict()
     data["tree"]["right"]["left"] = {"action": "Fly"}
     path = tmp_path / "broken.json"
     path.write_text(json.dumps(data))
@@ -242,7 +209,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "policy.json"
-    solution().save(path)
+    made_solution().save(path)
     before = path.read_bytes()
 
     def full(descriptor):
@@ -250,7 +217,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OutputError, match=r"cannot write .*policy\.json: No space left"):
-        solution(problem="other").save(path)
+        made_solution(problem="other").save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -258,7 +225,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 def test_a_number_that_json_cannot_hold_is_not_written(tmp_path):
     path = tmp_path / "policy.json"
     with pytest.raises(ValueError, match="JSON"):
-        solution(bound=math.inf).save(path)
+        made_solution(bound=math.inf).save(path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -266,7 +233,7 @@ def test_a_deep_tree_survives_saving_and_loading_or_is_refused(tmp_path):
     nested = {"action": "a"}
     for k in range(3000):
         nested = {"feature": "x", "threshold": float(k), "left": {"action": "b"}, "right": nested}
-    deep = solution(tree=TreePolicy.from_dict(nested, ("x",), ("a", "b")))
+    deep = made_solution(tree=TreePolicy.from_dict(nested, ("x",), ("a", "b")))
     path = tmp_path / "policy.json"
     error = refusal(lambda: deep.save(path))
     if error is None:

@@ -32,6 +32,7 @@ from omdt.graph import reached_from
 from omdt.mdp_building import Axes, Details, Dynamics, Missing, Transition
 from omdt.source import Source
 
+# Array types come along with the MDP: whoever needs both imports them from here.
 __all__ = ["EPSILON", "MDP", "Bools", "Floats", "Ints"]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import omdt
 from omdt import MDP, InputWarning
+from random_mdps import random_model
 
 MODELS = Path(__file__).parent.parent / "data" / "models"
 NAMES = ("go", "stay", "up")
@@ -81,22 +82,14 @@ def read_quietly(path: Path | str, **parameters: Any) -> MDP:
 
 @st.composite
 def choice_models(draw: st.DrawFn, *, max_states: int = 6) -> ChoiceModel:
-    S = draw(st.integers(1, max_states))
+    size = {"states": draw(st.integers(1, max_states)), "actions": len(NAMES)}
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    choices = []
-    for _ in range(S):
-        offered = rng.permutation(NAMES)[: rng.integers(1, len(NAMES) + 1)].tolist()
-        choices.append({name: (_distribution(rng, S), float(rng.normal())) for name in offered})
-    X = rng.integers(-3, 4, (S, 2)).astype(float)
-    X[:, 0] = rng.permutation(S)
-    initial = sorted(rng.choice(S, size=rng.integers(1, S + 1), replace=False).tolist())
-    return ChoiceModel(choices, initial, X)
-
-
-def _distribution(rng: np.random.Generator, S: int) -> np.ndarray:
-    weights = rng.integers(0, 4, S).astype(float)
-    weights[rng.integers(S)] += 1
-    return weights / weights.sum()
+    model = random_model(rng, **size, reward_axes="SA", unavailable=0.5)
+    choices = [
+        {NAMES[a]: (model.P[s, a], float(model.R[s, a])) for a in rng.permutation(np.flatnonzero(model.available[s]))}
+        for s in range(size["states"])
+    ]
+    return ChoiceModel(choices, np.flatnonzero(model.p0).tolist(), model.X)
 
 
 def write_drn(model: ChoiceModel, path: Path) -> None:

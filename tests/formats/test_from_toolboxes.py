@@ -10,6 +10,7 @@ from scipy import sparse
 
 import omdt
 from omdt import InputWarning, planning
+from random_mdps import availability, random_model
 from strategies import models, refusal
 
 
@@ -31,9 +32,8 @@ def pairs(P: np.ndarray, R: np.ndarray, kept: np.ndarray, *, dense: bool) -> Sim
 def test_both_forms_of_a_problem_are_the_same_mdp(model, dense, seed):
     rng = np.random.default_rng(seed)
     S, A, _ = model.P.shape
-    r = (model.P * model.R).sum(axis=2)
-    kept = rng.random((S, A)) < 0.7
-    kept[np.arange(S), rng.integers(A, size=S)] = True
+    r = model.r
+    kept = availability(rng, S, A, share=0.7)
     kept[0, A - 1] = True
     product = SimpleNamespace(R=np.where(kept, r, -np.inf), Q=model.P, beta=0.9)
     one, other = omdt.from_quantecon(product), omdt.from_quantecon(pairs(model.P, r, kept, dense=dense))
@@ -55,11 +55,9 @@ def test_both_forms_of_a_problem_are_the_same_mdp(model, dense, seed):
 def test_the_optimal_values_are_quantecons():
     from quantecon.markov import DiscreteDP
 
-    rng = np.random.default_rng(0)
-    Q = rng.dirichlet(np.ones(6), size=(6, 3))
-    R = rng.normal(size=(6, 3))
-    R[[0, 2, 5], [1, 0, 2]] = -np.inf
-    ddp = DiscreteDP(R, Q, 0.95)
+    model = random_model(np.random.default_rng(0), states=6, actions=3, dynamics="ergodic", reward_axes="SA")
+    model.R[[0, 2, 5], [1, 0, 2]] = -np.inf
+    ddp = DiscreteDP(model.R, model.P, 0.95)
     for problem in (ddp, ddp.to_sa_pair_form(), ddp.to_sa_pair_form(sparse=False)):
         with pytest.warns(InputWarning, match="3 of 6 states offer some but not all of the 3 actions"):
             mdp = omdt.from_quantecon(problem)

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_cases import solution_of, tree_for
+from report_cases import tree_for
 
 import omdt
 from omdt import MDP, InputError, InputWarning, Splits, TreePolicy, planning
 from omdt.report import analysis as module
 from omdt.report.analysis import analyse
 from restricted import restricted
+from solutions import solution_of
 from strategies import environment, mdps
 
 LEAF = -1

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report_cases import hostile, solution_of
+from report_cases import hostile
 
 import omdt
 from browser import Browser
 from omdt.report import write_report
 from omdt.report.analysis import analyse
 from omdt.tree import TreePolicy
+from solutions import solution_of
 from strategies import environment
 
 pytestmark = [pytest.mark.needs("jinja2"), pytest.mark.needs_program("chromium")]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_cases import HOSTILE, hostile, solution_of, tree_for
+from report_cases import HOSTILE, hostile, tree_for
 
 import omdt
 from omdt import MDP, errors
@@ -20,6 +20,7 @@ from omdt.report import report_html, write_report
 from omdt.report.analysis import analyse
 from omdt.report.drawing import drawn
 from omdt.tree import printable
+from solutions import solution_of
 from strategies import environment, mdps
 
 pytestmark = pytest.mark.needs("jinja2")

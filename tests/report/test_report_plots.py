@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from report_cases import hostile, solution_of
+from report_cases import hostile
 
 import omdt
 from omdt import InputError, errors
@@ -15,6 +15,7 @@ from omdt.errors import MissingExtraError
 from omdt.report import plot_grid, plot_trace, plot_tree
 from omdt.report.analysis import analyse
 from omdt.tree import printable
+from solutions import solution_of
 from strategies import environment
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_cases import solution_of, tree_for
+from report_cases import tree_for
 
 import omdt
 from omdt import TreePolicy, check, cli
@@ -21,6 +21,7 @@ from omdt.report.grid import MOST_STEPS, axis
 from omdt.solution import Stop
 from omdt.source import Source
 from omdt.tree import Nodes, Range
+from solutions import solution_of
 from strategies import environment, mdps
 
 PHRASES = {

@@ -9,6 +9,7 @@ from omdt.reproduce.grid import Grid, Run, key, problem, problem_digest
 from omdt.reproduce.store import Record
 from omdt.solution import Solution, Stop
 from omdt.tree import TreePolicy
+from solutions import made_solution
 
 MACHINE = dict.fromkeys(("host", "system", "processor", "cores", "python", "omdt", "numpy", "scipy", "numba"), "7")
 
@@ -44,22 +45,21 @@ def made_up(run: Run, normalised: float, bound: float) -> Record:
     tree = TreePolicy.from_dict(
         {"feature": mdp.feature_names[0], "threshold": 0.5, **leaves}, mdp.feature_names, mdp.action_names
     )
-    solution = Solution(
+    bound = max(value, above)
+    solution = made_solution(
+        tree,
         problem=run.environment,
         method=run.method,
         max_depth=run.depth,
-        max_leaf_nodes=None,
         discount=mdp.discount,
-        tree=tree,
         value=value,
-        bound=max(value, above),
-        requested_gap=1e-4,
+        bound=bound,
         stop=Stop.TIME,
         optimal_return=optimal,
         random_return=random,
         seconds=2.0,
         seed=run.seed,
-        trace=((0.5, value, max(value, above)),),
+        trace=((0.5, value, bound),),
     )
     return record_of(run, solution)
 

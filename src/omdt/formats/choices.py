@@ -131,7 +131,7 @@ class Choices:
         return self._matter(states) or (len(alike) > 0 and len(self._offers(np.append(states, alike))) > 1)
 
     def _offers(self, states: Ints) -> set[tuple[int, ...]]:
-        """The distinct sets of actions that states offer, without the states that offer all by one choice without a name."""
+        """The distinct sets of actions that states offer; a choice without a name offers everything and is skipped."""
         offers = set()
         for first, end in zip(*np.searchsorted(self.states, (states, states + 1)), strict=True):
             if end - first > 1 or not self._unnamed[first]:

@@ -118,6 +118,7 @@ class _Table:
         self.lines.append(number)
 
     def _state(self, number: int, cells: list[str], places: list[int]) -> int:
+        """The number of the state in some columns; each spelling is parsed once."""
         spelled = tuple(cells[place] for place in places)
         if spelled not in self.spellings:
             names = self.columns.features
@@ -129,6 +130,7 @@ class _Table:
         return self.spellings[spelled]
 
     def _note_start(self, number: int, s: int, given: float | None) -> None:
+        """Note that an episode may begin in a state: with the given probability, or once more in a log."""
         if given is not None:
             if self.starts.setdefault(s, given) != given:
                 raise fault(self.path, number, "the same state was given another initial probability before")

@@ -13,7 +13,7 @@
                 0 0 0 1.5      state, choice, next state, reward
 
 PRISM numbers the files when there are several reward structures (model1.srew, model2.srew, …) and may begin them with
-lines such as `# Reward structure "time"`, whose name counts then. A state without transitions stays where it is.
+lines such as `# Reward structure "time"`, whose name counts then. A state without transitions is never left.
 """
 
 import re

@@ -17,7 +17,7 @@ class MDPEnv(gymnasium.Env[Floats, np.int64]):
     """Steps through an MDP: observations are its features, rewards are expected rewards r(s, a).
 
     An episode ends in a terminal state, one that returns to itself under every action with reward 0. Episodes of MDPs
-    without such states go on for ever; wrap the environment in `gymnasium.wrappers.TimeLimit` to cut them.
+    without such states go on for ever; wrap the environment in `gymnasium.wrappers.TimeLimit` to end them.
 
     Where an action is not available, the MDP's fallback is played instead (see `MDP`). `info` holds the index of the
     state, in `action_mask` a 1 for each action that is available in it, as Gymnasium's Taxi has it, and after a step in

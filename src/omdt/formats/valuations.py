@@ -76,6 +76,7 @@ class Valuations:
         self._states.append(state)
 
     def _learn(self, names: list[str], line: int) -> None:
+        """Fill in the names that earlier states left out, and check that the others are the same."""
         for place, (known, name) in enumerate(zip(self.names, names, strict=False)):
             if not known:
                 self.names[place] = name

@@ -74,9 +74,9 @@ SPECIAL = {
     "one feature": random_mdp(2, features=1, levels=6),
     "constant features": random_mdp(3, levels=1),
     "duplicate observations": random_mdp(4, states=8, features=1, levels=2),
-    "ties": random_mdp(5, rewards="ties"),
+    "ties": random_mdp(5, rewards="zero or one"),
     "negative rewards": random_mdp(6, rewards="negative"),
-    "huge rewards": random_mdp(7, states=8, levels=5, rewards="huge", discount=0.999),
+    "huge rewards": random_mdp(7, states=8, levels=5, rewards="large", discount=0.999),
     "no rewards": MDP.from_dense(np.full((3, 2, 3), 1 / 3), np.zeros((3, 2)), np.ones(3) / 3, np.arange(3.0)),
     "absorbing": MDP.from_dense(
         [[[0, 1], [1, 0]], [[0, 1], [0, 1]]], [[1.0, 0.0], [0.0, 0.0]], [1.0, 0.0], [0.0, 1.0], discount=0.5
@@ -96,7 +96,10 @@ def test_special_cases(name: str, form: str, backend: str) -> None:
 def test_bounds_that_the_best_tree_meets_exactly_do_not_cut_it_off(backend: str) -> None:
     tight = [
         ({"max_depth": 1}, random_mdp(977619186, states=5, actions=3, levels=8, discount=0.999)),
-        ({"max_leaf_nodes": 3}, random_mdp(892776668, states=3, actions=3, levels=5, discount=0.5, rewards="ties")),
+        (
+            {"max_leaf_nodes": 3},
+            random_mdp(892776668, states=3, actions=3, levels=5, discount=0.5, rewards="zero or one"),
+        ),
     ]
     for size, mdp in tight:
         assert_optimal(mdp, size, run(mdp, size, backend=backend))
