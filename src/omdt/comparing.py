@@ -178,14 +178,9 @@ def compare(
         runs = _one_by_one(mdp, jobs, watch) if processes == 1 else _side_by_side(mdp, jobs, watch, processes)
         solutions = _collected(runs, len(jobs), progress)
     rows = references | {row: _summary(row, runs) for row, runs in solutions.items()}
-    return Comparison(
-        problem=mdp.name,
-        max_depth=limits.max_depth,
-        max_leaf_nodes=limits.max_leaf_nodes,
-        discount=mdp.discount,
-        rows=tuple(rows[name] for name in MEANING if name in rows),
-        interrupted=watch.interrupted or any(s.stop is Stop.INTERRUPTED for runs in solutions.values() for s in runs),
-    )
+    ordered = tuple(rows[name] for name in MEANING if name in rows)
+    interrupted = watch.interrupted or any(s.stop is Stop.INTERRUPTED for runs in solutions.values() for s in runs)
+    return Comparison(mdp.name, limits.max_depth, limits.max_leaf_nodes, mdp.discount, ordered, interrupted)
 
 
 def _check_arguments(limits: Limits, seeds: int, processes: int) -> None:
