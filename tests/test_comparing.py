@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from omdt.errors import LostWorkerError, MissingExtraError
 from omdt.solution import Stop
 from omdt.watch import Watch
 from strategies import environment
+from worker_processes import workers_of
 
 pytestmark = pytest.mark.needs("sklearn")
 
@@ -149,6 +151,57 @@ def test_ctrl_c_shows_what_there_is():
     interrupted, *methods = out.splitlines()[-1].split()
     assert interrupted == "True"
     assert {"random", "iddt", "search", "optimal"} <= set(methods)
+
+
+WHILE_STARTING = """
+import os, signal, threading, time
+import omdt
+from worker_processes import workers_of
+
+def interrupt():
+    while not workers_of(os.getpid()):
+        time.sleep(0.001)
+    os.killpg(0, signal.SIGINT)
+    print(time.monotonic(), flush=True)
+
+mdp = omdt.make("frozenlake_12x12")
+threading.Thread(target=interrupt, daemon=True).start()
+comparison = omdt.compare(mdp, max_depth=4, time_limit=300, processes=2)
+print(time.monotonic(), comparison.interrupted, *(row.method for row in comparison.rows))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is that of Linux")
+def test_ctrl_c_while_processes_start_is_answered():
+    # A group of its own, for a terminal's Ctrl-C goes to a whole group.
+    with subprocess.Popen(
+        [sys.executable, "-c", WHILE_STARTING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    assert (process.returncode, err) == (0, "")
+    came, answered, *rest = out.split()
+    assert rest == ["True", "random", "optimal"]
+    assert float(answered) - float(came) < 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is that of Linux")
+def test_a_killed_process_ends_the_comparison_with_a_message():
+    def kill_one(*_):
+        os.kill(workers_of(os.getpid())[0], signal.SIGKILL)
+
+    with pytest.raises(LostWorkerError, match=r"a process was lost \(exit status -9\); was there enough memory\?"):
+        compare(environment("frozenlake_12x12"), max_depth=4, time_limit=300, processes=2, progress=kill_one)
+    assert workers_of(os.getpid()) == []
 
 
 def test_the_command_ends_with_status_130_after_an_interrupt(monkeypatch, capsys):

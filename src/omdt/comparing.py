@@ -1,7 +1,7 @@
 """compare(mdp, …): every method side by side on one problem, between the random policy and the best policy of any form.
 
-The methods run in processes of their own where there are several; a row is the mean over the seeds of a method that
-draws lots, and the one run of a method that does not.
+The runs can share several processes. The row of a method that uses random numbers is the mean over its seeds; the row
+of any other method is its one run.
 """
 
 import csv
@@ -10,9 +10,9 @@ import json
 import math
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,20 @@ from omdt import planning
 from omdt.errors import InputError, require
 from omdt.files import write_whole
 from omdt.limits import Limits
-from omdt.mdp import MDP
+from omdt.mdp import MDP, Floats
+from omdt.processes import POLL_SECONDS, Pool
 from omdt.solution import Solution, Stop
 from omdt.solving import solve
 from omdt.task import Size
 from omdt.watch import Watch
-from omdt.workers import side_by_side
 
 FORMAT = "omdt-comparison-1"
 
 Runs = Generator[tuple["Job", Solution]]
 """Finished runs, as they finish."""
+
+Progress = Callable[[int, int, str], None]
+"""Hears of the number of finished runs, the number of all runs, and the row of the run that finished last."""
 
 MEANING = {
     "random": "every available action equally likely",
@@ -52,15 +55,15 @@ class Row:
 
     Attributes:
         method: a key of `MEANING`.
-        runs: how many seeds the figures are means of.
+        runs: number of seeds that the figures are means over.
         value: discounted return.
         value_error: standard error of its mean; None for one run.
         normalized_return: 0 is random, 1 is optimal.
         normalized_error: standard error of its mean; None for one run.
-        bound: the least upper bound that the method gave on the return of any tree of its size; None for a policy
-            that is no tree.
-        proven: whether value and bound meet; None for a policy that is no tree.
-        decision_nodes: mean number; None for a policy that is no tree.
+        bound: the lowest upper bound that any run gave on the return of all trees of its size; None for a policy that
+            is not a tree.
+        proven: whether all runs proved their trees optimal; None for a policy that is not a tree.
+        decision_nodes: mean number; None for a policy that is not a tree.
         seconds: mean time of a run.
     """
 
@@ -86,7 +89,7 @@ class Comparison:
         max_leaf_nodes: limit on the number of leaves, or None.
         discount: γ.
         rows: in the order of `MEANING`.
-        interrupted: whether Ctrl-C ended it; rows can then be missing or cut short.
+        interrupted: whether Ctrl-C ended it; rows may then be missing, or show runs that ended early.
     """
 
     problem: str
@@ -105,7 +108,7 @@ class Comparison:
 
     @property
     def indifferent(self) -> bool:
-        """Whether even the random policy is optimal, so that nothing lies between the two."""
+        """Whether the random policy is optimal, so that there is nothing to compare."""
         random, optimal = self["random"].value, self["optimal"].value
         return optimal - random <= planning.ROUNDING * max(abs(random), abs(optimal))
 
@@ -114,7 +117,7 @@ class Comparison:
         return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_csv(self) -> str:
-        """A header and one line a row."""
+        """A header and one line per row."""
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         table.writerow(["problem", *Row.__dataclass_fields__])
@@ -122,7 +125,7 @@ class Comparison:
         return text.getvalue()
 
     def save(self, path: str | Path) -> None:
-        """Write a file, whole or not at all: CSV if its name ends so, else JSON."""
+        """Write a file, whole or not at all: CSV if its name ends in .csv, else JSON."""
         text = self.to_csv() if Path(path).suffix.lower() == ".csv" else self.to_json()
         write_whole(Path(path), lambda stream: stream.write(text.encode()))
 
@@ -138,7 +141,7 @@ class Job:
     options: dict[str, Any] = field(default_factory=dict)
 
     def run(self, mdp: MDP) -> Solution:
-        """Do it."""
+        """Solve the problem by the method."""
         return solve(mdp, method=self.method, seed=self.seed, **self.limits, **self.options)
 
 
@@ -150,58 +153,65 @@ def compare(
     seeds: int = 3,
     time_limit: float | None = 30.0,
     processes: int = 1,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
-    """Every method on one problem.
-
-    With more than one process a script must keep its own work behind `if __name__ == "__main__"`, since processes
-    start by importing it.
+    """Run every method on one problem.
 
     Args:
         mdp: the problem.
-        max_depth: most questions on any path.
-        max_leaf_nodes: most leaves.
-        seeds: how many runs of VIPER the mean is taken over.
+        max_depth: maximum number of questions on any path.
+        max_leaf_nodes: maximum number of leaves.
+        seeds: number of runs of VIPER, over which the mean is taken.
         time_limit: seconds for each run of each method.
-        processes: how many runs go on at the same time.
-        progress: called with the number of finished runs, that of all runs, and what finished last.
+        processes: number of runs at the same time; above 1, they run in processes of their own.
+        progress: called with the number of finished runs, the number of all runs, and the method that finished last.
 
     Raises:
         InputError: if the limits do not fit.
         MissingExtraError: if scikit-learn is not installed.
-        LostWorkerError: if one of the processes is killed, as where memory is short.
+        LostWorkerError: if one of the processes is killed, for example when memory runs out.
     """
     size = Size(max_depth, max_leaf_nodes)
     Limits(time_limit)
+    _check_arguments(size, seeds, processes)
+    jobs = _jobs({"max_depth": max_depth, "max_leaf_nodes": max_leaf_nodes, "time_limit": time_limit}, seeds)
+    watch = Watch()
+    with watch.catching_interrupts():
+        references = _references(mdp)
+        runs = _one_by_one(mdp, jobs, watch) if processes == 1 else _side_by_side(mdp, jobs, watch, processes)
+        solutions = _collected(runs, len(jobs), progress)
+    rows = references | {row: _summary(row, runs) for row, runs in solutions.items()}
+    ordered = tuple(rows[name] for name in MEANING if name in rows)
+    interrupted = watch.interrupted or any(s.stop is Stop.INTERRUPTED for runs in solutions.values() for s in runs)
+    return Comparison(mdp.name, size.max_depth, size.max_leaf_nodes, mdp.discount, ordered, interrupted)
+
+
+def _check_arguments(size: Size, seeds: int, processes: int) -> None:
+    """Raise before long work starts if there can be no comparison."""
     if not size.limited:
         raise InputError("a comparison needs a size limit; give a depth, a number of leaves, or both")
     for name, value in (("seeds", seeds), ("processes", processes)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InputError(f"{name} is {value!r}; it must be a whole number of at least 1")
     require("sklearn", "sklearn", "a comparison with VIPER")
-    jobs = _jobs({"max_depth": max_depth, "max_leaf_nodes": max_leaf_nodes, "time_limit": time_limit}, seeds)
-    watch = Watch()
-    solutions: dict[str, list[Solution]] = {}
-    run = _one_by_one(mdp, jobs, watch) if processes == 1 else _side_by_side(mdp, jobs, watch, processes)
-    with watch.catching_interrupts(), closing(run):
-        references = _references(mdp)
-        for done, (job, solution) in enumerate(run, start=1):
-            solutions.setdefault(job.row, []).append(solution)
+
+
+def _collected(runs: Runs, total: int, progress: Progress | None) -> dict[str, list[Solution]]:
+    """The solutions of each row, by seed: rounding must not depend on which run finishes first."""
+    found: list[tuple[Job, Solution]] = []
+    with closing(runs):
+        for job, solution in runs:
+            found.append((job, solution))
             if progress is not None:
-                progress(done, len(jobs), job.row)
-    rows = references | {row: _summary(row, runs) for row, runs in solutions.items()}
-    return Comparison(
-        problem=mdp.name,
-        max_depth=size.max_depth,
-        max_leaf_nodes=size.max_leaf_nodes,
-        discount=mdp.discount,
-        rows=tuple(rows[name] for name in MEANING if name in rows),
-        interrupted=watch.interrupted or any(s.stop is Stop.INTERRUPTED for runs in solutions.values() for s in runs),
-    )
+                progress(len(found), total, job.row)
+    solutions: dict[str, list[Solution]] = {}
+    for job, solution in sorted(found, key=lambda run: run[0].seed):
+        solutions.setdefault(job.row, []).append(solution)
+    return solutions
 
 
 def _jobs(limits: dict[str, Any], seeds: int) -> list[Job]:
-    """All runs, the longest first."""
+    """All runs, those that take longest first."""
     return [
         Job("search", "search", limits=limits),
         Job("iddt", "iddt", limits=limits),
@@ -214,7 +224,7 @@ def _jobs(limits: dict[str, Any], seeds: int) -> list[Job]:
 def _references(mdp: MDP) -> dict[str, Row]:
     """The rows of the random policy and of the best policy of any form."""
 
-    def row(method: str, values: Callable[[], planning.Certified[Any]], normalized: float) -> Row:
+    def row(method: str, values: Callable[[], planning.Certified[Floats]], normalized: float) -> Row:
         start = time.perf_counter()
         value = planning.expected_return(mdp, values()).value
         return Row(method, 1, value, None, normalized, None, None, None, None, time.perf_counter() - start)
@@ -248,6 +258,7 @@ def _standard_error(values: list[float]) -> float | None:
 
 
 def _one_by_one(mdp: MDP, jobs: list[Job], watch: Watch) -> Runs:
+    """Run the jobs in this process; none begins after an interrupt."""
     for job in jobs:
         solution = job.run(mdp)
         yield job, solution
@@ -256,7 +267,16 @@ def _one_by_one(mdp: MDP, jobs: list[Job], watch: Watch) -> Runs:
 
 
 def _side_by_side(mdp: MDP, jobs: list[Job], watch: Watch, processes: int) -> Runs:
-    """Run the jobs in processes; after an interrupt those under way return what they have, the others do not start."""
-    with closing(side_by_side([partial(job.run, mdp) for job in jobs], processes, lambda: watch.interrupted)) as runs:
-        for number, solution in runs:
-            yield jobs[number], solution
+    """Run the jobs in processes. After an interrupt, those under way return what they have, and no other begins."""
+    with Pool(processes) as pool:
+        waiting = {pool.submit(job.run, mdp): job for job in jobs}
+        while waiting:
+            for future in wait(waiting, POLL_SECONDS, FIRST_COMPLETED).done:
+                job = waiting.pop(future)
+                try:
+                    solution = future.result()
+                except CancelledError:
+                    continue
+                yield job, solution
+            if watch.interrupted:
+                pool.stop()

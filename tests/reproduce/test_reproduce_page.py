@@ -14,8 +14,9 @@ from rich.console import Console
 from browser import Browser
 from omdt import planning
 from omdt.reproduce.engines import LocalProcesses
-from omdt.reproduce.figures import FIGURES, walked
+from omdt.reproduce.figures import FIGURES
 from omdt.reproduce.grid import Grid, Run, problem
+from omdt.reproduce.lakes import walked
 from omdt.reproduce.making import write
 from omdt.reproduce.page import page_html
 from omdt.reproduce.pieces import PIECES

@@ -1,45 +1,42 @@
 """Runs are done wherever there is a worker, again where one was lost, and kept as soon as they are finished."""
 
-import multiprocessing
 import os
 import signal
+import sys
 import threading
 from concurrent.futures import Executor, Future
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
 from reproduce_cases import lake_record
 
 import omdt
-from omdt.errors import InputError
+from omdt.errors import InputError, LostWorkerError
 from omdt.reproduce.engines import LocalProcesses
 from omdt.reproduce.grid import Run, problem_digest
 from omdt.reproduce.progress import Estimate
-from omdt.reproduce.running import MOST_ATTEMPTS, perform
+from omdt.reproduce.running import MAX_ATTEMPTS, perform
 from omdt.reproduce.store import Record
 from omdt.reproduce.work import OtherWorkerError, execute, reached
 from omdt.watch import Watch
+from worker_processes import workers_of
 
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="/proc is that of Linux")
 RUNS = [Run("frozenlake_4x4", "copy", None, seed, None) for seed in range(6)]
 
 
 class Unreliable(Executor):
-    """Does everything at once in this thread, but breaks as a pool of processes does whenever it is told to."""
+    """Does everything at once in this thread, but loses the workers of some runs a given number of times."""
 
-    def __init__(self, breaks: dict[int, int]) -> None:
-        self.breaks = breaks
-        self.broken = False
+    def __init__(self, losses: dict[int, int]) -> None:
+        self.losses = losses
 
     def submit(self, fn, /, *args, **kwargs):
-        if self.broken:
-            raise BrokenProcessPool
         future: Future[Record] = Future()
         run = args[0]
-        if self.breaks.get(run.seed, 0) > 0:
-            self.breaks[run.seed] -= 1
-            self.broken = True
-            future.set_exception(BrokenProcessPool("a process died"))
+        if self.losses.get(run.seed, 0) > 0:
+            self.losses[run.seed] -= 1
+            future.set_exception(LostWorkerError("a process was lost"))
         elif run.seed == 5:
             future.set_exception(ValueError("no such luck"))
         else:
@@ -49,15 +46,10 @@ class Unreliable(Executor):
 
 class UnreliableEngine:
     folder = None
-    lost = (BrokenProcessPool,)
+    lost = (LostWorkerError,)
 
-    def __init__(self, breaks: dict[int, int]) -> None:
-        self.breaks = breaks
-        self.started = 0
-
-    def start(self) -> Executor:
-        self.started += 1
-        return Unreliable(self.breaks)
+    def __init__(self, losses: dict[int, int]) -> None:
+        self.executor = Unreliable(losses)
 
     def capacity(self) -> int:
         return 2
@@ -77,14 +69,14 @@ def test_runs_of_a_lost_worker_are_done_again_and_finished_ones_once():
     records, failures = performed(RUNS[:5], engine)
     assert sorted(record.run.seed for record in records) == [0, 1, 2, 3, 4]
     assert failures == []
-    assert engine.started == 4
+    assert engine.executor.losses == {1: 0, 3: 0}
 
 
 def test_a_run_that_loses_every_worker_is_given_up_and_the_others_go_on():
     records, failures = performed(RUNS[:5], UnreliableEngine({2: 100}))
     assert sorted(record.run.seed for record in records) == [0, 1, 3, 4]
     assert [failure.run.seed for failure in failures] == [2]
-    assert f"{MOST_ATTEMPTS} times" in failures[0].reason
+    assert f"{MAX_ATTEMPTS} times" in failures[0].reason
 
 
 def test_a_run_that_fails_is_named_with_its_reason_and_the_others_go_on():
@@ -94,16 +86,12 @@ def test_a_run_that_fails_is_named_with_its_reason_and_the_others_go_on():
 
 
 def test_a_worker_of_another_version_ends_everything():
-    class Outdated(UnreliableEngine):
-        def start(self) -> Executor:
-            executor = Unreliable({})
-            executor.submit = lambda *args: refused
-            return executor
-
     refused: Future[Record] = Future()
     refused.set_exception(OtherWorkerError("a worker has omdt 0.0"))
+    outdated = UnreliableEngine({})
+    outdated.executor.submit = lambda *args: refused
     with pytest.raises(InputError, match=r"omdt 0\.0"):
-        performed(RUNS[:1], Outdated({}))
+        performed(RUNS[:1], outdated)
 
 
 def test_an_error_of_the_store_ends_everything():
@@ -126,6 +114,7 @@ def test_an_interrupt_ends_it_and_keeps_what_is_finished():
     assert 1 <= len(records) <= 2
 
 
+@ON_LINUX
 def test_a_killed_process_is_replaced_and_its_run_done_again():
     engine = LocalProcesses(2)
     runs = [Run("frozenlake_4x4", "search", depth, seed, 20.0) for depth in (1, 2) for seed in range(4)]
@@ -135,9 +124,8 @@ def test_a_killed_process_is_replaced_and_its_run_done_again():
     def finished(record: Record) -> None:
         records.append(record)
         if not killed:
-            victim = multiprocessing.active_children()[0]
-            os.kill(victim.pid, signal.SIGKILL)
-            killed.append(victim.pid)
+            killed.append(workers_of(os.getpid())[0])
+            os.kill(killed[0], signal.SIGKILL)
 
     try:
         failures = perform(runs, engine, Watch(), finished=finished, under_way=lambda runs: None)
@@ -149,6 +137,7 @@ def test_a_killed_process_is_replaced_and_its_run_done_again():
     assert not Path(engine.folder).exists()
 
 
+@ON_LINUX
 def test_stopping_ends_the_processes_in_the_middle_of_a_run():
     engine = LocalProcesses(1)
     started = threading.Event()
@@ -166,7 +155,8 @@ def test_stopping_ends_the_processes_in_the_middle_of_a_run():
         engine.stop()
     assert started.is_set()
     assert failures == []
-    assert multiprocessing.active_children() == []
+    assert workers_of(os.getpid()) == []
+    assert not Path(engine.folder).exists()
 
 
 def test_an_executed_run_has_its_account_and_tells_how_it_gets_on(tmp_path):

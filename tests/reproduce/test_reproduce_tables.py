@@ -15,8 +15,9 @@ from omdt.reproduce import paper
 from omdt.reproduce.grid import Grid, Run, problem
 from omdt.reproduce.results import Results, verdict
 from omdt.reproduce.running import Failure
+from omdt.reproduce.sizes import milp_size, trees_exponent
 from omdt.reproduce.summary import summary_markdown
-from omdt.reproduce.tables import TABLES, Cell, Column, Mark, Table, compared, milp_size, trees_exponent
+from omdt.reproduce.tables import TABLES, Cell, Column, Mark, Table, compared
 from omdt.reproduce.writing import latex, to_csv, to_latex, to_markdown
 from omdt.splits import Splits
 

@@ -16,28 +16,33 @@ if TYPE_CHECKING:
     from omdt.reproduce.making import Made
 
 
+What = Annotated[str, typer.Argument(metavar="WHAT", help=f"What to make: {', '.join(NAMES)}.", show_default=False)]
+Budget = Annotated[
+    float, typer.Option(metavar="SECONDS", help="For each run of search and milp; the paper's had 300 and 7200.")
+]
+Seeds = Annotated[
+    int, typer.Option(metavar="N", help="Runs of search and of milp in each cell; viper always has three.")
+]
+Output = Annotated[Path, typer.Option(metavar="DIR", help="For the finished runs and all that is made of them.")]
+Environments = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Only this environment; repeatable.", show_default=False)
+]
+Processes = Annotated[
+    int | None, typer.Option(metavar="N", help="Runs at the same time; one per core by default.", show_default=False)
+]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.", show_default=False)
+]
+
+
 def reproduce(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help=f"What to make: {', '.join(NAMES)}.", show_default=False)],
-    budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="For each run of search and milp; the paper's had 300 and 7200.")
-    ] = 60.0,
-    seeds: Annotated[
-        int, typer.Option(metavar="N", help="Runs of search and of milp in each cell; viper always has three.")
-    ] = 3,
-    output: Annotated[
-        Path, typer.Option(metavar="DIR", help="For the finished runs and all that is made of them.")
-    ] = Path("reproduction"),
-    environment: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only this environment; repeatable.", show_default=False),
-    ] = None,
-    processes: Annotated[
-        int | None, typer.Option(metavar="N", help="Runs at the same time; one a core by default.", show_default=False)
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.", show_default=False),
-    ] = None,
+    what: What,
+    budget: Budget = 60.0,
+    seeds: Seeds = 3,
+    output: Output = Path("reproduction"),
+    environment: Environments = None,
+    processes: Processes = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """The paper's tables and figures with our solver beside the published figures; continues where it stopped."""
     from omdt.environments import PAPER

@@ -1,38 +1,39 @@
-"""Where runs happen: in processes of this machine, or on a Dask cluster; both are executors of the standard library."""
+"""Where runs happen: in processes of this machine, or on a Dask cluster."""
 
 import math
 import shutil
 import tempfile
 import time
-from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from concurrent.futures import CancelledError, Executor
 from typing import Any, Protocol
 
-from omdt.errors import InputError, require
-from omdt.reproduce.work import end_with
+from omdt.errors import InputError, LostWorkerError, require
+from omdt.processes import Pool
 
 CONNECT_SECONDS = 10
+"""Seconds to wait for a scheduler to answer: it is started before the command, so it answers at once or not at all."""
+
 COUNT_SECONDS = 2.0
-"""How often a cluster is asked for its size."""
+"""Seconds between two questions to a cluster about its size, because each is a message to the scheduler."""
 
 
 class Engine(Protocol):
     """Something that does runs.
 
     Attributes:
-        folder: where runs tell how they get on; None where they are on other machines.
-        lost: what a future raises when it was not its own fault.
+        folder: where runs report their progress; None where they are on other machines.
+        lost: exceptions of a future whose run did not fail, but whose worker was lost.
     """
 
     folder: str | None
     lost: tuple[type[BaseException], ...]
 
-    def start(self) -> Executor:
-        """An executor, at first and again after this one has lost a worker."""
+    @property
+    def executor(self) -> Executor | Pool:
+        """Takes runs, also after it has lost a worker."""
 
     def capacity(self) -> int:
-        """How many runs fit at the same time."""
+        """The number of runs that fit at the same time."""
 
     def stop(self) -> None:
         """End everything that is under way."""
@@ -41,42 +42,29 @@ class Engine(Protocol):
 class LocalProcesses:
     """Processes of this machine."""
 
-    lost: tuple[type[BaseException], ...] = (BrokenProcessPool,)
+    lost: tuple[type[BaseException], ...] = (LostWorkerError,)
 
     def __init__(self, processes: int) -> None:
         if processes < 1:
             raise InputError(f"processes is {processes}; it must be at least 1")
-        self.processes = processes
+        self._processes, self.executor = processes, Pool(processes)
         self._folder = tempfile.mkdtemp(prefix="omdt-")
         self.folder: str | None = self._folder
-        self._pool: ProcessPoolExecutor | None = None
-
-    def start(self) -> Executor:
-        """A new pool; a pool that has lost a worker takes no more work."""
-        if self._pool is not None:
-            self._pool.shutdown()
-        # A forked process would inherit the threads and locks of compiled code.
-        self._pool = ProcessPoolExecutor(
-            self.processes, get_context("spawn"), initializer=end_with, initargs=(self._folder,)
-        )
-        return self._pool
 
     def capacity(self) -> int:
-        """One run a process."""
-        return self.processes
+        """One run per process."""
+        return self._processes
 
     def stop(self) -> None:
-        """End the processes; they notice that their folder is gone."""
+        """End the processes in the middle of their runs."""
+        self.executor.end()
         shutil.rmtree(self._folder, ignore_errors=True)
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
 
 
 class DaskCluster:
     """The workers of a Dask scheduler (needs the extra `dask`).
 
-    The scheduler itself gives the runs of a lost worker to another one; only a run with which several workers were lost
-    comes back.
+    The scheduler itself gives the runs of a lost worker to another one; only a run that has lost several workers fails.
     """
 
     folder: str | None = None
@@ -92,18 +80,12 @@ class DaskCluster:
         except (OSError, ValueError) as error:
             raise InputError(f"there is no scheduler at {address}: {error}") from None
         self._address = address
-        self._executor: Executor | None = None
+        # The result of a pure function would be remembered, and that of a run is not to be shared between commands.
+        self.executor: Executor = self._client.get_executor(pure=False)
         self._capacity, self._counted = 1, -math.inf
 
-    def start(self) -> Executor:
-        """The same executor again; a cluster outlives its workers."""
-        if self._executor is None:
-            self._executor = self._client.get_executor(pure=False)
-        assert self._executor is not None
-        return self._executor
-
     def capacity(self) -> int:
-        """One run a thread of the workers that are there now, and one to wait for the first worker."""
+        """One run per thread of the present workers, or one that waits for the first worker."""
         if time.monotonic() > self._counted + COUNT_SECONDS:
             try:
                 self._capacity = max(1, sum(self._client.nthreads().values()))
@@ -116,6 +98,5 @@ class DaskCluster:
 
     def stop(self) -> None:
         """Cancel what is under way and leave the cluster to others."""
-        if self._executor is not None:
-            self._executor.shutdown(wait=False)
+        self.executor.shutdown(wait=False)
         self._client.close()

@@ -1,10 +1,10 @@
 """What is to be run: thirteen environments, four depths, four methods and three seeds, and the key of each run.
 
-Each piece of the report names the runs that it shows; runs that several pieces show are done once. VIPER draws lots and
-always has three seeds, as in the paper; for search and milp the seed only changes the order in which trees are tried,
-so their number can be chosen. Copying the optimal policy draws nothing and has no size limit: one run an environment.
-The budget is for search and milp; the other two take seconds and run to their end, so that a small budget does not
-make them look worse than they are.
+Each piece of the report names the runs that it shows; runs that several pieces show are done once. VIPER uses random
+numbers and always has three seeds, as in the paper; for search and milp the seed only changes the order in which trees
+are tried, so the user chooses the number of seeds. Copying the optimal policy uses no random numbers and has no size
+limit, so there is one run per environment. The budget is for search and milp; the other two take seconds and run to
+their end, so that a small budget does not make them look worse than they are.
 """
 
 import hashlib
@@ -21,10 +21,13 @@ from omdt.mdp import MDP, Floats
 from omdt.reproduce.pieces import ALL, PIECES, Piece
 
 VIPER_SEEDS = 3
+"""Number of runs of VIPER per cell, as in the paper."""
+
 LIMITED = ("search", "milp")
-"""Methods that the budget ends."""
+"""Methods that have a time limit, the budget."""
+
 DIGITS = 9
-"""Decimals of an MDP's numbers that its digest reads; the last ones differ between processors."""
+"""Decimals of an MDP's numbers that count for its digest: further ones can differ between processors."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,11 @@ class Run:
     """One run of one method.
 
     Attributes:
-        environment: its name.
+        environment: the name of the environment.
         method: a key of `omdt.solving.METHODS`.
         depth: limit on the depth; None for a method without a size limit.
-        seed: what makes it repeatable.
-        budget: seconds; None for a method that runs to its end.
+        seed: seed of the random numbers.
+        budget: time limit in seconds; None for a method that runs to its end.
     """
 
     environment: str
@@ -56,8 +59,8 @@ class Grid:
 
     Attributes:
         environments: in the order of the tables.
-        seeds: how many runs of search and of milp each cell has.
-        budget: seconds for each of these.
+        seeds: number of runs of search and of milp per cell.
+        budget: time limit of each of these runs in seconds.
     """
 
     environments: tuple[str, ...] = PAPER
@@ -84,13 +87,13 @@ class Grid:
         return (what,)
 
     def runs(self, pieces: Iterable[str]) -> list[Run]:
-        """All runs that some pieces show, each once, the longest first."""
+        """All runs that the pieces show, each once, those that take longest first."""
         wanted = {run for name in pieces for run in self._runs_of(PIECES[name])}
         order = (*LIMITED, "viper", "copy")
         return sorted(wanted, key=lambda run: (order.index(run.method), -(run.depth or 0), run.environment, run.seed))
 
     def seeds_of(self, method: str) -> int:
-        """How many runs of a method a cell has."""
+        """The number of runs of a method per cell."""
         return {"viper": VIPER_SEEDS, "copy": 1}.get(method, self.seeds)
 
     def _runs_of(self, piece: Piece) -> Iterable[Run]:
@@ -104,7 +107,7 @@ class Grid:
 
 @cache
 def problem(environment: str) -> MDP:
-    """The environment as the paper's figures have it."""
+    """The environment as the paper's experiments used it."""
     return make(environment, as_published=True) if environment == "inventory_management" else make(environment)
 
 
@@ -115,7 +118,7 @@ def problem_digest(environment: str) -> str:
 
 
 def digest_of(mdp: MDP) -> str:
-    """A short text that another problem would not have."""
+    """A short text that differs between problems."""
     text = hashlib.sha256(json.dumps([mdp.discount, mdp.feature_names, mdp.action_names]).encode())
     P = mdp.transitions
     for array in (P.indptr, P.indices):
@@ -126,18 +129,18 @@ def digest_of(mdp: MDP) -> str:
 
 
 def _rounded(numbers: Floats) -> Floats:
-    # Adding zero turns -0 into 0, whose bytes differ.
+    # Adding zero turns -0 into 0: they are equal, but their bytes differ.
     rounded: Floats = np.round(numbers, DIGITS) + 0.0
     return rounded
 
 
 def key(run: Run, digest: str, version: str) -> str:
-    """What tells a run from every other: all that determines its result.
+    """A short text that identifies a run by everything that determines its result.
 
     Args:
         run: the run.
-        digest: of its problem.
-        version: of this package.
+        digest: the digest of its problem.
+        version: the version of this package.
     """
     parts = [digest, run.environment, run.method, run.depth, run.seed, run.budget, version]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]

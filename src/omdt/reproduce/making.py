@@ -1,4 +1,4 @@
-"""From a name to a report: does the runs that are missing, then writes tables, figures and the page."""
+"""From a name to a report: do the runs that are missing, then write tables, figures and the page."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from omdt.errors import InputError, require
 from omdt.files import write_whole
 from omdt.reproduce.engines import Engine
 from omdt.reproduce.figures import FIGURES, Drawing
-from omdt.reproduce.grid import Grid, key, problem_digest
+from omdt.reproduce.grid import Grid, Run, key, problem_digest
 from omdt.reproduce.page import page_html
 from omdt.reproduce.pieces import ALL
 from omdt.reproduce.progress import Display
@@ -26,20 +26,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 NEEDED = {"sklearn": "sklearn", "highspy": "highs", "matplotlib": "plots", "jinja2": "report"}
-"""Modules without which there is no report, and the extras that bring them."""
+"""Modules that a report needs, and the extras that install them."""
+
 STORE = "runs.jsonl"
+"""Name of the file of finished runs."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """What came of it.
+    """A report and what was done for it.
 
     Attributes:
-        page: the report.
-        results: what the runs say.
-        done: how many runs were done now.
-        kept: how many were in the store before.
-        missing: how many are not done.
+        page: the file of the report.
+        results: the results of the runs.
+        done: number of runs done now.
+        kept: number of runs that the store had before.
+        missing: number of runs that are not done.
         interrupted: whether Ctrl-C ended it.
     """
 
@@ -60,15 +62,15 @@ def reproduce(
     *,
     command: str,
 ) -> Made:
-    """Make a piece of the report, or all of it, with whatever runs it still needs.
+    """Make a piece of the report, or all of it; runs that it needs and that are not done yet are done first.
 
     Args:
         what: a piece, or `all`.
         grid: which runs belong to it.
-        folder: for the store and for all that is made.
-        start_engine: what does the runs; called only if there are any to do.
-        console: for messages and progress.
-        command: what was typed to get here.
+        folder: where the store and the report are written.
+        start_engine: makes what does the runs; called only if there are any to do.
+        console: where messages and progress are shown.
+        command: the command that the user typed.
     """
     pieces = grid.pieces(what)
     for module, extra in NEEDED.items():
@@ -77,32 +79,42 @@ def reproduce(
     with Store(folder / STORE, lambda message: console.print(f"omdt: {message}", markup=False)) as store:
         runs = grid.runs(pieces)
         keys = {run: key(run, problem_digest(run.environment), __version__) for run in runs}
-        kept = [store.records[keys[run]] for run in runs if keys[run] in store.records]
-        waiting = [run for run in runs if keys[run] not in store.records]
+        kept = len(_finished(keys, store))
         watch = Watch()
-        failures: list[Failure] = []
-        if waiting:
-            engine = start_engine()
-            display = Display(console, waiting, kept, engine, keys)
-
-            def finished(record: Record) -> None:
-                store.append(record)
-                display.finished(record)
-
-            try:
-                with watch.catching_interrupts(), display:
-                    failures = perform(waiting, engine, watch, finished=finished, under_way=display.under_way)
-            finally:
-                engine.stop()
-        records = [store.records[keys[run]] for run in runs if keys[run] in store.records]
+        failures = [] if kept == len(runs) else _do_missing(keys, store, start_engine, console, watch)
+        records = _finished(keys, store)
     results = Results(grid, records, failures)
     missing = len(runs) - len(records)
     page = write(results, what, pieces, folder, command=command, missing=missing)
-    return Made(page, results, len(records) - len(kept), len(kept), missing, watch.interrupted)
+    return Made(page, results, len(records) - kept, kept, missing, watch.interrupted)
+
+
+def _finished(keys: dict[Run, str], store: Store) -> list[Record]:
+    """The records of the runs that the store has."""
+    return [store.records[name] for name in keys.values() if name in store.records]
+
+
+def _do_missing(
+    keys: dict[Run, str], store: Store, start_engine: Callable[[], Engine], console: "Console", watch: Watch
+) -> list[Failure]:
+    """Do the runs that the store does not have and add them to it; return those that failed."""
+    waiting = [run for run, name in keys.items() if name not in store.records]
+    engine = start_engine()
+    display = Display(console, waiting, _finished(keys, store), engine, keys)
+
+    def finished(record: Record) -> None:
+        store.append(record)
+        display.finished(record)
+
+    try:
+        with watch.catching_interrupts(), display:
+            return perform(waiting, engine, watch, finished=finished, under_way=display.under_way)
+    finally:
+        engine.stop()
 
 
 def write(results: Results, what: str, pieces: tuple[str, ...], folder: Path, *, command: str, missing: int) -> Path:
-    """Write tables, figures and the page; return where the page is."""
+    """Write tables, figures and the page; return the path of the page."""
     tables = [TABLES[piece](results) for piece in pieces if piece in TABLES]
     drawings: dict[str, list[Drawing]] = {piece: FIGURES[piece](results) for piece in pieces if piece in FIGURES}
     for table in tables:

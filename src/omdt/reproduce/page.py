@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omdt import __version__
 from omdt.counting import counted
@@ -15,6 +15,9 @@ from omdt.reproduce.results import Results, verdict
 from omdt.reproduce.store import Record
 from omdt.reproduce.tables import Table
 from omdt.reproduce.writing import SYMBOLS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 SECTIONS = {"figure-trees": "All trees of depth 3"}
 """Titles of sections that hold more than one drawing."""
@@ -32,18 +35,42 @@ class Section:
 def page_html(
     results: Results, tables: Sequence[Table], drawings: dict[str, list[Drawing]], *, command: str, missing: int
 ) -> str:
-    """The page.
+    """The page as HTML.
 
     Args:
-        results: what the runs say.
-        tables: those to show.
-        drawings: those to show, by piece.
-        command: what was typed to get here.
-        missing: how many runs are not finished.
+        results: the results of the runs.
+        tables: the tables to show.
+        drawings: the drawings to show, by piece.
+        command: the command that the user typed.
+        missing: number of runs that are not finished.
     """
     require("jinja2", "report", "a report")
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
+
+    style = files("omdt.reproduce").joinpath("page", "page.css").read_text(encoding="utf-8")
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(
+            style=Markup(style),
+            version=__version__,
+            verdict=verdict(results),
+            failures=results.failures,
+            missing=missing and counted(missing, "run is", "runs are"),
+            tables=tables,
+            sections=[_section(piece, drawn) for piece, drawn in drawings.items() if drawn],
+            symbols=SYMBOLS,
+            groups=_groups,
+            starts_group=_starts_group,
+            command=command,
+            made=_made(results.records),
+        )
+    )
+
+
+def _templates() -> "Environment":
+    """The templates, which escape every text that is not markup."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(
         loader=PackageLoader("omdt.reproduce", "page"),
@@ -53,34 +80,18 @@ def page_html(
         lstrip_blocks=True,
     )
     templates.filters["power"] = _power
-    sections = [
-        Section(
-            piece,
-            SECTIONS.get(piece, drawn[0].title),
-            [replace(drawing, svg=Markup(_with_own_ids(drawing))) for drawing in drawn],
-        )
-        for piece, drawn in drawings.items()
-        if drawn
-    ]
-    style = files("omdt.reproduce").joinpath("page", "page.css").read_text(encoding="utf-8")
-    return templates.get_template("page.html").render(
-        style=Markup(style),
-        version=__version__,
-        verdict=verdict(results),
-        failures=results.failures,
-        missing=missing and counted(missing, "run is", "runs are"),
-        tables=tables,
-        sections=sections,
-        symbols=SYMBOLS,
-        groups=_groups,
-        starts_group=_starts_group,
-        command=command,
-        made=_made(results.records),
-    )
+    return templates
 
 
-def _power(text: str) -> Any:
-    """A power of ten with its exponent raised; any other text as it is."""
+def _section(piece: str, drawings: list[Drawing]) -> Section:
+    from markupsafe import Markup
+
+    title = SECTIONS.get(piece, drawings[0].title)
+    return Section(piece, title, [replace(drawing, svg=Markup(_with_own_ids(drawing))) for drawing in drawings])
+
+
+def _power(text: str) -> str:
+    """A power of ten with its exponent raised; any other text unchanged."""
     from markupsafe import Markup
 
     power = re.fullmatch(r"10\^(\d+)", text)
@@ -88,7 +99,7 @@ def _power(text: str) -> Any:
 
 
 def _groups(table: Table) -> list[tuple[str, int]]:
-    """The groups of neighbouring columns and how many columns each has."""
+    """The groups of neighbouring columns and the number of columns of each."""
     return [(group, len(list(columns))) for group, columns in groupby(column.group for column in table.columns)]
 
 
@@ -97,14 +108,14 @@ def _starts_group(table: Table, j: int) -> bool:
 
 
 def _with_own_ids(drawing: Drawing) -> str:
-    """The drawing with its name before every identifier, so that no two drawings of a page share one."""
+    """The drawing with its name before every identifier, so that no two drawings of a page share an identifier."""
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{drawing.name}-\1"', drawing.svg)
     svg = re.sub(r'href="#([^"]+)"', rf'href="#{drawing.name}-\1"', svg)
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{drawing.name}-\1)", svg)
 
 
 def _made(records: list[Record]) -> dict[str, Any]:
-    """The effort that the runs took, and where."""
+    """Time, memory and machines of the runs, as text."""
     memory = [record.peak_memory for record in records if record.peak_memory is not None]
     machines = {
         f"{facts['host']}: {facts['processor']}, {counted(int(facts['cores']), 'core')}; {facts['system']}; "

@@ -1,11 +1,10 @@
-"""What the paper published: the figures of its tables, with which ours are compared.
+"""What the paper published: the numbers of its tables, with which ours are compared.
 
 `paper_cells.csv` has the normalised returns of its two methods after two hours in every cell (an environment at a
-depth), with standard errors, and the seconds to a proof; at depth 3 also what its tables say of the first five minutes
-and of VIPER's run time. Where its two tables of returns differ at depth 3, the one of all depths counts.
-`paper_environments.csv` has the sizes of its mixed-integer programs at depth 3 and the random return by which its code
-normalised: that of averaged transitions times averaged rewards, which on some environments is not the return of the
-random policy.
+depth), with standard errors, and the seconds to a proof; at depth 3 also the return after five minutes and the run time
+of VIPER. Where its two tables of returns differ at depth 3, we use the table of all depths. `paper_environments.csv`
+has the sizes of its mixed-integer programs at depth 3 and the random return by which its code normalised: that of
+averaged transitions with averaged rewards, which for some environments is not the return of the random policy.
 """
 
 import csv
@@ -15,10 +14,10 @@ from functools import cache
 from importlib.resources import files
 
 TIMEOUT = "timeout"
-"""Stands in the table where the paper's solver had no proof after two hours."""
+"""What the table has where the paper's solver had no proof after two hours."""
 
 SUCCESS = {"optimal": 0.92, "search": 0.66, "viper": 0.11}
-"""Shares of 10,000 runs on frozenlake_12x12 that reached the goal; `search` stands for the paper's own method."""
+"""Shares of 10,000 runs on frozenlake_12x12 that reached the goal; `search` is the paper's own method."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +26,12 @@ class PublishedCell:
 
     Attributes:
         omdt: mean normalised return of the mixed-integer program after two hours.
-        omdt_error: its standard error.
+        omdt_error: standard error of this mean.
         viper: mean normalised return of VIPER.
-        viper_error: its standard error.
-        proof_seconds: until the program's solver had a proof; None if two hours were not enough.
-        omdt_five_minutes: return of the program after five minutes; None where the paper does not say.
-        viper_seconds: run time of VIPER; None where the paper does not say.
+        viper_error: standard error of this mean.
+        proof_seconds: seconds until the program's solver had a proof; None if it had none after two hours.
+        omdt_five_minutes: return of the program after five minutes; None where the paper does not give it.
+        viper_seconds: run time of VIPER; None where the paper does not give it.
     """
 
     omdt: float
@@ -45,7 +44,7 @@ class PublishedCell:
 
     @property
     def best(self) -> float:
-        """The better of the paper's two methods."""
+        """The return of the better of the paper's two methods."""
         return max(self.omdt, self.viper)
 
 
@@ -54,10 +53,10 @@ class PublishedEnvironment:
     """An environment.
 
     Attributes:
-        random_return: by which the paper's returns are normalised.
-        milp_variables: of the program for depth 3.
-        milp_constraints: of the program for depth 3.
-        trees_exponent: k, where there are about 10^k trees of depth 3.
+        random_return: the return that is 0 on the paper's normalised scale.
+        milp_variables: number of variables of the program for depth 3.
+        milp_constraints: number of constraints of the program for depth 3.
+        trees_exponent: k if there are about 10^k trees of depth 3.
     """
 
     random_return: float

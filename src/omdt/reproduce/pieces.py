@@ -3,16 +3,17 @@
 from dataclasses import dataclass
 
 DEPTHS = (1, 2, 3, 4)
+"""Depths of the trees in the paper's tables."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A table or figure: the runs that it shows.
+    """A table or figure, described by the runs that it shows.
 
     Attributes:
-        methods: those of its runs.
-        depths: those of its runs; methods without a size limit have none.
-        environments: those that it cannot do without; none for a piece that shows whichever there are.
+        methods: the methods of these runs.
+        depths: the depths of these runs; they do not apply to methods without a size limit.
+        environments: the environments that it needs; empty for a piece that shows all environments of the grid.
     """
 
     methods: tuple[str, ...] = ()
@@ -30,7 +31,10 @@ PIECES = {
     "figure-trees": Piece(("search", "viper"), (3,)),
     "figure-topologies": Piece(),
 }
-"""Every piece of the report, in its order."""
+"""The pieces of the report, in the order of the report."""
+
 ALL = "all"
+"""The name of the whole report."""
+
 NAMES = (ALL, *PIECES)
-"""All that can be asked for."""
+"""Everything that can be asked for."""

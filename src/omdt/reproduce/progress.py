@@ -1,4 +1,4 @@
-"""What a terminal shows while runs go on: an overall bar, the runs under way, and the time that is left."""
+"""What a terminal shows while runs go on: an overall bar, the runs under way, and the time left."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 UNKNOWN_SECONDS = 5.0
-"""Guess for a run without a budget whose method has not finished anywhere yet."""
-MOST_SHOWN = 12
-"""Runs under way that are listed."""
+"""Assumed duration of a run without a budget before any run of its method has finished: typical of such methods."""
+
+MAX_SHOWN = 12
+"""Maximum number of runs under way that are listed, so that the list fits a small terminal."""
 
 
 class Estimate:
-    """How long the runs that are left will take, by what their methods have taken so far."""
+    """How long the remaining runs will take, estimated from the finished runs of each method."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, list[float]] = {}
@@ -30,7 +31,7 @@ class Estimate:
         self._seconds.setdefault(record.run.method, []).append(record.seconds)
 
     def left(self, runs: Iterable[Run], at_a_time: int) -> float:
-        """Seconds until all of some runs are done, so many at a time."""
+        """Seconds until all of these runs are done if a given number of them go on at a time."""
         return sum(self._expected(run) for run in runs) / at_a_time
 
     def _expected(self, run: Run) -> float:
@@ -40,14 +41,14 @@ class Estimate:
 
 
 class Display:
-    """A live view of the runs on a terminal; nothing at all elsewhere.
+    """A live view of the runs on a terminal; nothing if the output is not a terminal.
 
     Args:
-        console: where.
-        runs: those to do.
-        kept: those that were done before.
+        console: where to show it.
+        runs: the runs to do.
+        kept: the runs that were done before.
         engine: where the runs happen.
-        keys: of the runs.
+        keys: the keys of the runs.
     """
 
     def __init__(
@@ -83,13 +84,13 @@ class Display:
         self._live.stop()
 
     def finished(self, record: Record) -> None:
-        """Count a run."""
+        """Count a finished run."""
         self.left.pop(record.run, None)
         self.estimate.add(record)
         self._bar.advance(self._task)
 
     def under_way(self, runs: list[Run]) -> None:
-        """Show what is going on."""
+        """Show the runs under way and the time left."""
         if not self._shown:
             return
         from rich.console import Group
@@ -102,10 +103,10 @@ class Display:
         from rich.table import Table
 
         table = Table.grid(padding=(0, 2))
-        for run in runs[:MOST_SHOWN]:
+        for run in runs[:MAX_SHOWN]:
             table.add_row(f"  {run}", self._state(run))
-        if len(runs) > MOST_SHOWN:
-            table.add_row(f"  and {len(runs) - MOST_SHOWN} more")
+        if len(runs) > MAX_SHOWN:
+            table.add_row(f"  and {len(runs) - MAX_SHOWN} more")
         return table
 
     def _state(self, run: Run) -> str:

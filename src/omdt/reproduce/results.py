@@ -1,4 +1,4 @@
-"""What the finished runs of a grid say: means over seeds, bounds and proofs, on the paper's scale."""
+"""The results of the finished runs of a grid: means over seeds, bounds and proofs, on the paper's scale."""
 
 import math
 from collections.abc import Iterable
@@ -18,15 +18,15 @@ class Summary:
     """The runs of one method in one cell.
 
     Attributes:
-        runs: how many.
+        runs: number of runs.
         value: mean normalised return.
-        error: its standard error; None for one run.
-        bound: the least normalised upper bound of any of them.
-        proven: whether any of them has a proof.
-        proof_seconds: mean time of those that have one; None if none has.
-        seconds: mean time.
+        error: standard error of this mean; None for one run.
+        bound: the lowest normalised upper bound of any run.
+        proven: whether any run has a proof.
+        proof_seconds: mean time of the runs with a proof; None if no run has one.
+        seconds: mean time of all runs.
         best: the solution with the highest return.
-        middle: the solution in the middle by return, the lower of two.
+        middle: the solution with the median return; the lower of two for an even number of runs.
     """
 
     runs: int
@@ -44,9 +44,9 @@ class Results:
     """The finished runs of a grid, by cell and method.
 
     Args:
-        grid: which runs belong to it.
-        records: finished runs, of this grid alone.
-        failures: runs that did not come to their end.
+        grid: the grid.
+        records: its finished runs.
+        failures: its runs that failed.
     """
 
     def __init__(self, grid: Grid, records: Iterable[Record], failures: Iterable[Failure] = ()) -> None:
@@ -91,12 +91,13 @@ class Verdict:
     """How the search compares with the paper over all cells.
 
     Attributes:
-        cells: how many cells the search has a tree for.
-        level: in how many of them it is at least as good as the better of the paper's two methods, in two decimals.
-        short: the others, with both returns.
-        proven: how many cells are proven.
-        paper_proven: how many of the same cells the paper proved.
-        unproven: those without a proof, with return and bound.
+        cells: number of cells for which the search has a tree.
+        level: number of these cells in which it is at least as good as the better of the paper's two methods, in two
+            decimals.
+        short: the other cells, with both returns.
+        proven: number of cells in which the search has a proof.
+        paper_proven: number of the same cells in which the paper has a proof.
+        unproven: the cells without a proof, with return and bound.
     """
 
     cells: int
@@ -108,7 +109,7 @@ class Verdict:
 
 
 def verdict(results: Results) -> Verdict:
-    """Count the cells in which the search is level with the paper, and those it has proven."""
+    """Count the cells in which the search is at least as good as the paper, and those in which it has a proof."""
     short, unproven, paper_proven, count = [], [], 0, 0
     for environment in results.grid.environments:
         for depth in DEPTHS:

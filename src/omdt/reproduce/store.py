@@ -1,8 +1,9 @@
-"""The store: one line of JSON for every finished run, in a file that survives the end of the process at any moment.
+"""The store: one line of JSON per finished run, in a file that survives the end of the process at any moment.
 
-A line ends with a checksum of what stands before it and is written in one piece and synced before the run counts as
-finished. Whatever a crash leaves of a last line is recognised and cut off when the file is opened; a line that was
-damaged later is left out. Either way its run is done again, and a message says so. One process at a time has the file.
+A line ends with a checksum of its content. It is written in one piece and synced before the run counts as finished.
+When the file is opened, an incomplete last line, which a crash can leave, is recognised and cut off, and a line that
+was damaged later is skipped. Either way its run is done again, and a message says so. Only one process at a time can
+use the file.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from omdt.solution import Solution
 
 FORMAT = "omdt-run-1"
 CHECK = ', "check": "'
-"""What stands between the content of a line and its checksum."""
+"""The text between the content of a line and its checksum."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,14 @@ class Record:
     """A finished run.
 
     Attributes:
-        key: what tells the run from every other.
+        key: identifies the run.
         run: what was run.
-        problem_digest: of its problem.
-        solution: all of what it found, with its trace.
-        cpu_seconds: of the process, over the run.
-        peak_memory: most bytes of the process during the run; None where the system does not say.
-        machine: facts about the machine and the versions of what ran there.
-        finished: when, as an ISO date in UTC.
+        problem_digest: the digest of its problem.
+        solution: what it found, with its trace.
+        cpu_seconds: processor time of the process during the run.
+        peak_memory: peak memory of the process during the run in bytes; None where the system does not tell.
+        machine: facts about the machine and the versions of the packages there.
+        finished: when it finished, as an ISO date in UTC.
     """
 
     key: str
@@ -50,11 +51,11 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        """How long it took; only runs with a node limit, which the grid has not, keep that to themselves."""
+        """How long it took; a solution is without its time only if nodes were limited, which the grid never does."""
         return self.solution.seconds or 0.0
 
     def to_line(self) -> bytes:
-        """The line of the store, with its checksum and its end."""
+        """The line of the store, with its checksum and the newline."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         text = json.dumps({"format": FORMAT, **fields, "run": asdict(self.run), "solution": self.solution.to_dict()})
         content = text.removesuffix("}")
@@ -62,7 +63,7 @@ class Record:
 
     @classmethod
     def from_line(cls, line: bytes) -> "Record":
-        """The record of a line; raises `InputError` if it is damaged or of another format."""
+        """The record of a line; raises `InputError` if the line is damaged or of another format."""
         content, _, check = line.decode(errors="replace").rpartition(CHECK)
         if check != _checksum(content) + '"}':
             raise InputError("the checksum is wrong")
@@ -72,7 +73,7 @@ class Record:
         try:
             return cls(**data | {"run": Run(**data["run"]), "solution": Solution.from_dict(data["solution"])})
         except (KeyError, TypeError) as error:
-            raise InputError(f"it lacks or has too much: {error}") from None
+            raise InputError(f"a field is missing or unknown: {error}") from None
 
 
 def _checksum(content: str) -> str:
@@ -80,11 +81,11 @@ def _checksum(content: str) -> str:
 
 
 class Store:
-    """The finished runs of a file, by key; a context that holds the file for one process.
+    """The finished runs of a file, by key; a context that keeps the file open and other processes out.
 
     Args:
-        path: the file; it is made if it is not there.
-        tell: called with a message for the user about anything that is left out.
+        path: the file; it is created if it does not exist.
+        tell: called with a message for the user about every line that is skipped.
     """
 
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
@@ -109,7 +110,7 @@ class Store:
         os.close(self._file)
 
     def append(self, record: Record) -> None:
-        """Add a finished run; when this returns it is on the disk."""
+        """Add a finished run; when this returns, it is on the disk."""
         line = record.to_line()
         size = os.fstat(self._file).st_size
         try:
@@ -142,7 +143,7 @@ class Store:
 
 
 def _lock(file: int, path: Path) -> None:
-    """Hold a file until it is closed or the process ends, however that happens."""
+    """Lock a file until it is closed or the process ends, in whatever way."""
     try:
         if sys.platform == "win32":
             import msvcrt

@@ -9,7 +9,7 @@ from omdt.reproduce.writing import to_markdown
 
 
 def verdict_lines(results: Results) -> list[str]:
-    """How the search compares with the paper, in sentences; none without a cell."""
+    """How the search compares with the paper, in sentences; empty if there is no cell to compare."""
     found = verdict(results)
     if not found.cells:
         return []
@@ -24,9 +24,9 @@ def summary_markdown(results: Results, tables: Sequence[Table], *, command: str)
     """The command, the machines, the counts and the tables.
 
     Args:
-        results: what the runs say.
-        tables: those to show.
-        command: what was typed to get here.
+        results: the results of the runs.
+        tables: the tables to show.
+        command: the command that the user typed.
     """
     machines = {
         f"{facts['processor']}, {counted(int(facts['cores']), 'core')}; Python {facts['python']}, omdt {facts['omdt']}"

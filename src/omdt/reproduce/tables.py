@@ -1,30 +1,27 @@
-"""The paper's tables with our figures beside its own, and marks for better, equal and worse.
+"""The paper's tables with our numbers beside its own, and marks for better, equal and worse.
 
-Returns are compared in two decimals, as the paper prints them. The number of trees of depth d over K thresholds and A
-actions is K^(2^d − 1) A^(2^d): one question for each decision node and one action for each leaf. The size of the
-mixed-integer program follows from its variables and constraints, with V distinct values of all features together.
+Returns are compared in two decimals, as the paper prints them.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
-from omdt.mdp import MDP
 from omdt.reproduce import paper
 from omdt.reproduce.grid import problem
 from omdt.reproduce.pieces import DEPTHS
 from omdt.reproduce.results import Results, Summary
+from omdt.reproduce.sizes import milp_size, trees_exponent
 
 DEPTH = 3
-"""Of the trees of the main table."""
+"""Depth of the trees of the main table."""
+
 MISSING = "–"
+"""What a cell shows when there is nothing to show."""
 
 
 class Mark(StrEnum):
-    """How a figure of ours compares with the paper's."""
+    """How a number of ours compares with the paper's."""
 
     NONE = ""
     BETTER = "better"
@@ -34,12 +31,12 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure of a table.
+    """A cell of a table.
 
     Attributes:
         text: what is shown.
-        mark: how it compares with the paper's.
-        note: what more there is to say.
+        mark: how our number compares with the paper's.
+        note: an explanation, shown on demand.
     """
 
     text: str
@@ -49,20 +46,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """The heading of a column: whose figures they are, and what they say."""
+    """The heading of a column: a group of columns, such as whose numbers they are, and the name within the group."""
 
     group: str
     name: str
 
     @property
     def label(self) -> str:
-        """Both in one."""
+        """Group and name in one text."""
         return f"{self.group}: {self.name}" if self.group else self.name
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its rows are as long as its columns, the first of which names the environment."""
+    """A table: every row has one cell per column, the first of which names the environment."""
 
     name: str
     title: str
@@ -72,7 +69,7 @@ class Table:
 
 
 def table_main(results: Results) -> Table:
-    """Trees of depth 3 by every method, and how large the problems are."""
+    """Trees of depth 3 by every method, and the sizes of the problems."""
     columns = [
         ("", "environment"),
         ("size", "states"),
@@ -170,7 +167,7 @@ def table_runtimes(results: Results) -> Table:
         name="table-runtimes",
         title="Seconds to a proof at every depth",
         caption="Seconds until it is proven that no better tree of that depth exists (relative gap 0.0001); without a "
-        "proof, the gap that is left of the return when time is up. The machines differ: the paper's ran Gurobi on one "
+        "proof, the remaining gap as a share of the return. The machines differ: the paper's ran Gurobi on one "
         "core for at most two hours. " + _budget_note(results),
         columns=tuple(Column(*column) for column in columns),
         rows=tuple(
@@ -205,13 +202,13 @@ def _budget_note(results: Results) -> str:
     grid = results.grid
     seeds = "one seed" if grid.seeds == 1 else f"the mean of {grid.seeds} seeds"
     return (
-        f"Ours: {grid.budget:g} s a run for search and milp ({seeds}), viper with three seeds to its end. "
+        f"Ours: {grid.budget:g} s per run for search and milp ({seeds}), viper with three seeds to its end. "
         "The bound is that of the search and holds for every tree of that depth."
     )
 
 
 def _returns(results: Results, environment: str, depth: int) -> tuple[Cell, Cell, Cell, Cell]:
-    """Our returns: of the search with its bound, of the program and of VIPER."""
+    """Our returns: of the search with its bound, of the mixed-integer program and of VIPER."""
     cell = paper.cells()[environment, depth]
 
     def shown(method: str, reference: float, whose: str) -> Cell:
@@ -232,13 +229,13 @@ def _returns(results: Results, environment: str, depth: int) -> tuple[Cell, Cell
 
 
 def compared(ours: float, theirs: float) -> Mark:
-    """How a return of ours compares with one of the paper's, in two decimals."""
+    """How a return of ours compares with a return of the paper, in two decimals."""
     difference = round(round(ours, 2) - theirs, 2)
     return Mark.BETTER if difference > 0 else Mark.WORSE if difference < 0 else Mark.EQUAL
 
 
 def _proof(results: Results, environment: str, method: str, depth: int) -> Cell:
-    """The seconds that a proof took, or how far it is."""
+    """The seconds that a proof took, or the remaining gap."""
     theirs = paper.cells()[environment, depth].proof_seconds
 
     def shown(it: Summary) -> Cell:
@@ -259,7 +256,7 @@ def _shown(results: Results, environment: str, method: str, depth: int, show: Ca
 
 
 def _same(ours: str, theirs: str) -> Cell:
-    """A size that must be the paper's."""
+    """A size that must equal the paper's."""
     return Cell(ours, Mark.EQUAL) if ours == theirs else Cell(ours, Mark.WORSE, f"the paper says {theirs}")
 
 
@@ -279,21 +276,3 @@ def _seconds(seconds: float) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:,.0f} %"
-
-
-def milp_size(mdp: MDP, depth: int) -> tuple[int, int]:
-    """Variables and constraints of the paper's mixed-integer program."""
-    S, A = mdp.rewards.shape
-    values = sum(len(np.unique(column)) for column in mdp.features.T)
-    nodes, leaves = 2**depth - 1, 2**depth
-    variables = 2 * S * A + S * nodes + nodes * values + leaves * A
-    constraints = 2 * S + nodes + leaves + S * nodes + S * A * leaves + S * A
-    return variables, constraints
-
-
-def trees_exponent(mdp: MDP, depth: int) -> float:
-    """log10 of the number of trees."""
-    thresholds = sum(len(np.unique(column)) - 1 for column in mdp.features.T)
-    nodes: int = 2**depth - 1
-    leaves: int = 2**depth
-    return nodes * math.log10(thresholds) + leaves * math.log10(mdp.n_actions)

@@ -1,16 +1,13 @@
-"""What happens in a worker: one run, with an account of its processor time and memory."""
+"""What happens in a worker: one run, with a record of its processor time and memory."""
 
 import contextlib
 import os
 import platform
-import signal
 import sys
-import threading
 import time
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from multiprocessing import parent_process
 from pathlib import Path
 
 from omdt import __version__
@@ -22,13 +19,14 @@ from omdt.solving import solve
 from omdt.watch import TracePoint
 
 PROGRESS_SECONDS = 0.5
-"""Least time between two reports of one run."""
-PATIENCE = 0.5
-"""Seconds within which a worker notices that it is no longer needed."""
+"""Minimum number of seconds between two reports of one run: often enough for a display that is read by people."""
 
 
 class OtherWorkerError(InputError):
-    """A worker is not what the runs were asked of; it would refuse every run, and faster than others do theirs."""
+    """A worker has another version of the package or of a problem.
+
+    This ends all runs, because such a worker would refuse one run after another faster than other workers do theirs.
+    """
 
 
 def execute(run: Run, digest: str, release: str, folder: str | None = None) -> Record:
@@ -36,9 +34,9 @@ def execute(run: Run, digest: str, release: str, folder: str | None = None) -> R
 
     Args:
         run: what to do.
-        digest: of the problem, where the run was asked for.
-        release: version of this package, where the run was asked for.
-        folder: where a file may tell how the run gets on, for a reader on the same machine.
+        digest: the digest of the problem in the process that submitted the run.
+        release: the version of this package in the process that submitted the run.
+        folder: where a file reports the progress of the run to that process; None if it is on another machine.
 
     Raises:
         OtherWorkerError: if this worker has another version of the package or of the problem.
@@ -74,7 +72,7 @@ def execute(run: Run, digest: str, release: str, folder: str | None = None) -> R
 
 @cache
 def compile_once() -> None:
-    """Let the search load or compile what it needs, so that no run spends its budget on that."""
+    """Let the search load or compile its kernels, so that no run spends its budget on that."""
     solve(make("frozenlake_4x4"), max_depth=2)
     solve(make("tictactoe_vs_random"), max_depth=1, time_limit=0.1)
 
@@ -103,7 +101,7 @@ def _processor() -> str:
 
 
 class _Reporter:
-    """Tells a file, now and then, what a run has reached."""
+    """Writes value and bound of a run into a file now and then."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -114,14 +112,14 @@ class _Reporter:
             return
         self.next = time.monotonic() + PROGRESS_SECONDS
         temporary = self.path.with_suffix(".new")
-        # What is only for show must not end a run, whatever becomes of its folder.
+        # The display is not worth the end of a run, even if the folder disappears.
         with contextlib.suppress(OSError):
             temporary.write_text(f"{point[1]!r} {point[2]!r}", encoding="ascii")
             os.replace(temporary, self.path)
 
 
 def reached(path: Path) -> tuple[float, float] | None:
-    """Value and bound that a run has told a file, if it has told any."""
+    """Value and bound that a run has written into a file; None if there are none yet."""
     try:
         value, bound = path.read_text(encoding="ascii").split()
         return float(value), float(bound)
@@ -130,7 +128,7 @@ def reached(path: Path) -> tuple[float, float] | None:
 
 
 def _reset_peak_memory() -> None:
-    """Start a new account of the most memory; a worker does many runs. Only Linux knows how."""
+    """Let the peak memory of this process start anew, since a worker does many runs. Only Linux can do it."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
@@ -146,20 +144,3 @@ def _peak_memory() -> int | None:
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else 1024 * most
-
-
-def end_with(folder: str) -> None:
-    """Let a local worker end as soon as a folder is gone, or the process that started the worker.
-
-    A worker has nothing to save, so it ends at once, in the middle of a run. Ctrl-C is for the process that started it.
-    A folder cannot be left locked by a worker that was killed, as an event between processes can.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-
-    def watch() -> None:
-        while os.path.isdir(folder) and (parent is None or parent.is_alive()):
-            time.sleep(PATIENCE)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

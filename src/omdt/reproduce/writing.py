@@ -8,8 +8,11 @@ from itertools import groupby
 from omdt.reproduce.tables import Cell, Mark, Table
 
 SYMBOLS = {Mark.NONE: "", Mark.BETTER: " ▲", Mark.EQUAL: " =", Mark.WORSE: " ▼"}
+"""Marks in Markdown and HTML, to be put after a number."""
 
 LATEX_MARKS = {Mark.BETTER: "$^{+}$", Mark.WORSE: "$^{-}$"}
+"""Marks in LaTeX, to be put after a number."""
+
 LATEX = {
     "\\": r"\textbackslash{}",
     "^": r"\textasciicircum{}",
@@ -19,11 +22,11 @@ LATEX = {
     "≤": r"$\le$",
     "–": "--",
 }
-"""How characters are written that mean something else to LaTeX, or nothing."""
+"""How to write characters that have a meaning in LaTeX or that it does not know."""
 
 
 def to_csv(table: Table) -> str:
-    """A heading and a line a row; behind a column that is compared with the paper stands one of its marks."""
+    """A heading and one line per row; a column that is compared with the paper is followed by a column of its marks."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     marked = [any(row[j].mark for row in table.rows) for j in range(len(table.columns))]
@@ -40,7 +43,7 @@ def to_csv(table: Table) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """A tabular of its own; figures that are better than the paper's have a plus, worse ones a minus."""
+    """A tabular environment; numbers that are better than the paper's have a plus, worse ones a minus."""
     groups = [(group, len(list(columns))) for group, columns in groupby(column.group for column in table.columns)]
     first = " & ".join(rf"\multicolumn{{{width}}}{{c}}{{{latex(group)}}}" for group, width in groups)
     second = " & ".join(latex(column.name) for column in table.columns)
@@ -81,7 +84,7 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def latex(text: str) -> str:
-    """A text as LaTeX prints it; powers of ten become formulas."""
+    """A text escaped for LaTeX; powers of ten become formulas."""
     if power := re.fullmatch(r"10\^(\d+)", text):
         return f"$10^{{{power[1]}}}$"
     return "".join(LATEX.get(character, character) for character in text)
