@@ -3,8 +3,8 @@
     make bench-side-by-side OLD=/path/to/a/clone/of/the/old/version
 
 Each version has a process of its own, and each cell is solved by both, one after the other; they take turns to begin,
-so that noise of the machine affects both. A cell that both prove is compared by its time, a cell that a time limit ends by
-its bound, on the scale from the random to the optimal return. `--repeat 3` takes the best of three times.
+so that noise of the machine affects both. A cell that both prove is compared by its time, a cell that a time limit ends
+by its bound, on the scale from the random to the optimal return. `--repeat 3` takes the best of three times.
 """
 
 import argparse

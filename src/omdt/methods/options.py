@@ -70,7 +70,14 @@ def _executor(name: str, value: object) -> object:
     return value
 
 
-SECONDS, PATH, EXECUTOR = Kind(float, _seconds), Kind(Path, _path), Kind(object, _executor)
+def _settings(name: str, value: object) -> object:
+    if not isinstance(value, SearchSettings):
+        raise InputError(f"{name} is {value!r:.80}; it must be SearchSettings of omdt.methods.search.settings")
+    return value
+
+
+SECONDS, PATH = Kind(float, _seconds), Kind(Path, _path)
+EXECUTOR, SETTINGS = Kind(object, _executor), Kind(object, _settings)
 
 
 @dataclass(frozen=True)
@@ -168,9 +175,7 @@ class SearchOptions(Options):
             "Write the evidence for the bound, for `omdt check`", PATH, flag="--certificate", metavar="FILE"
         ),
     )
-    settings: SearchSettings = field(
-        default=DEFAULTS, metadata=option("How the search goes about its work", Instance(SearchSettings))
-    )
+    settings: SearchSettings = field(default=DEFAULTS, metadata=option("How the search goes about its work", SETTINGS))
 
 
 @dataclass(frozen=True)
