@@ -16,7 +16,7 @@ from omdt.solution import SMALL, Solution, Stop, relative_gap, tolerated_excess
 from omdt.watch import Watch
 from random_mdps import sparse_rows
 from strategies import environment
-from tasks import Task, any_mdp, dense
+from tasks import RandomTask, any_mdp, dense
 
 
 def lent_money(discount: float, scale: float = 1.0) -> MDP:
@@ -197,7 +197,7 @@ def test_a_certificate_needs_no_gap_to_have_room_for_rounding(tmp_path) -> None:
     """Where the best tree returns next to nothing beside values in the thousands."""
     rng = np.random.default_rng(8)
     for seed in range(25):
-        task = Task.random(rng, any_mdp)
+        task = RandomTask.random(rng, any_mdp)
         shifted = replace(task.mdp, rewards=task.mdp.rewards - (1 - task.mdp.discount) * task.best)
         moved = replace(task, mdp=shifted)
         solution = moved.solve(certificate=tmp_path / f"{seed}")

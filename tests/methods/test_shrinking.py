@@ -12,7 +12,7 @@ from omdt import MDP, Splits, TreePolicy, planning
 from omdt.methods.shrinking import shrunk
 from omdt.watch import Watch
 from strategies import mdps, random_tree
-from tasks import Task, any_mdp
+from tasks import RandomTask, any_mdp
 
 
 def tree_for(mdp: MDP, seed: int, max_depth: int) -> TreePolicy:
@@ -90,7 +90,7 @@ def test_no_single_leaf_returns_as_much_as_a_larger_tree() -> None:
     rng = np.random.default_rng(11)
     larger = 0
     for _ in range(80):
-        task = Task.random(rng, any_mdp)
+        task = RandomTask.random(rng, any_mdp)
         solution = task.solve()
         names = task.splits.feature_names, task.mdp.action_names
         leaves = [TreePolicy.leaf(action, *names) for action in range(task.mdp.n_actions)]
