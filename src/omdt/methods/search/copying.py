@@ -41,7 +41,7 @@ class Copying:
     def tree(self, accepted: Bools) -> Tree | None:
         """A tree that takes one of the accepted actions [S, A] in every state; None if none is found.
 
-        Growing is greedy, so a tree within the size limit may exist nevertheless.
+        Every state must accept an action. Growing is greedy, so a tree within the size limit may exist nevertheless.
         """
         size = self.model.size
         return self._grown(accepted, np.arange(self.model.mdp.n_states), size.depth, size.leaves)
