@@ -24,10 +24,17 @@ MANY_SECONDS = 60.0
 TELL = """
 import os, signal, sys
 import importlib
-from omdt import cli
-from omdt.methods.search import exact, frontier
+from omdt import cli, solving
+from omdt.methods.search import explorers
+from omdt.methods.search.settings import SearchSettings
 
-frontier.SOLO_SECONDS = 0.0
+solve = solving.solve
+
+def solve_in_processes_at_once(mdp, *, method, **rest):
+    settings = dict(settings=SearchSettings(solo_seconds=0.0)) if method == "search" else dict()
+    return solve(mdp, method=method, **rest, **settings)
+
+solving.solve = solve_in_processes_at_once
 command = importlib.import_module("omdt.cli.solve")
 progress_line = command.progress_line
 
@@ -43,7 +50,8 @@ command.progress_line = tell
 {hook}
 cli.main()
 """
-"""Runs the command line and says on standard error whenever it found something."""
+"""Runs the command line, with worker processes from the start, and says on standard error whenever it finds
+something."""
 
 
 class Command:
@@ -65,7 +73,7 @@ class Command:
         )
 
     def wait_until_found(self, times: int = 1) -> "Command":
-        """Wait until it has found something so many times."""
+        """Wait until it has found something this many times."""
         assert self.process.stderr is not None
         found = 0
         while found < times:
@@ -76,7 +84,7 @@ class Command:
 
     def children(self) -> list[int]:
         """Its worker processes."""
-        return [pid for pid in _processes() if _parent(pid) == self.process.pid and b"LokyProcess" in _words(pid)]
+        return [pid for pid in _processes() if _parent(pid) == self.process.pid and b"omdt.processes" in _words(pid)]
 
     def end(self) -> tuple[int, str, str]:
         """Status, standard output, and standard error without what `tell` said."""
@@ -171,7 +179,7 @@ def test_a_killed_search_leaves_the_old_file_and_no_workers(folder: Path) -> Non
     command.process.kill()
     assert command.end()[:2] == (-signal.SIGKILL, "")
     assert path.read_text(encoding="utf-8") == "old"
-    assert until(lambda: not any(b"LokyProcess" in _words(pid) for pid in workers))
+    assert until(lambda: not any(b"omdt.processes" in _words(pid) for pid in workers))
 
 
 def test_a_kill_in_the_middle_of_writing_leaves_the_old_file(tmp_path: Path) -> None:
@@ -253,16 +261,16 @@ def test_a_directory_that_vanishes_leaves_the_tree_on_the_screen(tmp_path: Path)
 
 
 NO_MEMORY = """
-explore = exact.Explorer.explore
+explore = explorers.explore
 calls = []
 
-def explore_a_little(self, *rest):
+def explore_a_little(*arguments):
     calls.append(1)
     if len(calls) > 2:
         raise MemoryError
-    return explore(self, *rest)
+    return explore(*arguments)
 
-exact.Explorer.explore = explore_a_little
+explorers.explore = explore_a_little
 """
 
 

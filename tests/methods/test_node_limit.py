@@ -12,12 +12,12 @@ import pytest
 
 import omdt
 from omdt.errors import InputError
-from omdt.methods.search import exact, frontier
+from omdt.methods.search.settings import SearchSettings
 from omdt.report import report_html
 from omdt.report.commands import solve_command
 from omdt.solution import Stop
 from strategies import environment
-from tasks import Task
+from tasks import RandomTask
 
 BEST_OF_LAKE = 0.392685
 """Return of the best tree of depth 3 for frozenlake_8x8."""
@@ -25,10 +25,9 @@ BEST_OF_LAKE = 0.392685
 
 @pytest.mark.parametrize("memory", [1, 2048])
 @pytest.mark.parametrize("nodes", [1, 300])
-def test_threads_write_the_same_bytes(nodes: int, memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frontier, "SOLO_SECONDS", 0.0)
-    mdp = environment("frozenlake_8x8")
-    limits = {"max_depth": 3, "node_limit": nodes, "memory_limit": memory, "seed": 7}
+def test_threads_write_the_same_bytes(nodes: int, memory: int) -> None:
+    mdp, at_once = environment("frozenlake_8x8"), SearchSettings(solo_seconds=0.0)
+    limits = {"max_depth": 3, "node_limit": nodes, "memory_limit": memory, "seed": 7, "settings": at_once}
     alone, together = (omdt.solve(mdp, threads=threads, **limits).to_json() for threads in (1, 2))
     assert alone == together
 
@@ -36,7 +35,7 @@ def test_threads_write_the_same_bytes(nodes: int, memory: int, monkeypatch: pyte
 def test_any_executor_writes_the_same_bytes() -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         for seed in range(20):
-            task = Task.random(np.random.default_rng(60_000 + seed))
+            task = RandomTask.random(np.random.default_rng(60_000 + seed))
             runs = [task.solve(seed=seed, node_limit=seed + 1, executor=it) for it in (None, None, processes)]
             assert len({run.to_json() for run in runs}) == 1, seed
 
@@ -79,11 +78,9 @@ def test_a_search_that_needs_fewer_nodes_is_complete() -> None:
     assert solution.proven
 
 
-def test_where_there_is_only_local_search_climbs_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("omdt.methods.search.method.can_search", lambda mdp: False)
-    mdp = environment("frozenlake_8x8")
-    assert exact.can_search(mdp)
-    runs = [omdt.solve(mdp, max_depth=3, node_limit=4) for _ in range(2)]
+def test_where_there_is_only_local_search_climbs_count() -> None:
+    mdp, local_only = environment("frozenlake_8x8"), SearchSettings(dense_states=0)
+    runs = [omdt.solve(mdp, max_depth=3, node_limit=4, settings=local_only) for _ in range(2)]
     assert runs[0].stop is Stop.NODES
     assert runs[0].effort == (4.0, "nodes")
     assert runs[0].to_json() == runs[1].to_json()
