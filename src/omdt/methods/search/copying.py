@@ -30,6 +30,9 @@ class Copying:
         best, actions = planning.best_actions(q), planning.greedy(q)
         everything = self.model.allowed
         best = best & everything
+        # Where rules forbid every optimal action, the best one that they allow is copied.
+        stuck = np.flatnonzero(~best.any(axis=1))
+        best[stuck, np.where(everything[stuck], q.value[stuck], -np.inf).argmax(axis=1)] = True
         actions = np.where(best[np.arange(len(actions)), actions], actions, best.argmax(axis=1))
         visited = planning.visited(mdp, actions)
         only: Bools = actions[:, None] == np.arange(mdp.n_actions)
