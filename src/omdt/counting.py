@@ -1,4 +1,4 @@
-"""Numbers with the right form of a noun: 1 leaf, but 2 leaves."""
+"""Numbers of things in words: one leaf, but two leaves."""
 
 
 def counted(number: int, one: str, many: str = "") -> str:
