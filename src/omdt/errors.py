@@ -1,4 +1,4 @@
-"""The errors that are meant for users: their message says what was wrong, where, and what to do."""
+"""The errors for users: their message says what was wrong, where, and what to do."""
 
 import os
 import sys
@@ -9,11 +9,11 @@ PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class InputError(ValueError):
-    """What the user gave cannot be used; the command line reports it and exits with status 2."""
+    """The user's input cannot be used; the command line reports it and exits with status 2."""
 
 
 class LostWorkerError(Exception):
-    """A process that did a part of the work ended in the middle of it."""
+    """A worker process ended before it had finished its work."""
 
 
 class InputWarning(UserWarning):
@@ -21,7 +21,7 @@ class InputWarning(UserWarning):
 
 
 class AssumedDiscountWarning(InputWarning):
-    """The problem has no discount of its own, so that the usual one was assumed."""
+    """The problem has no discount of its own, so the usual one was assumed."""
 
 
 class FalseClaimError(RuntimeError):
@@ -29,7 +29,7 @@ class FalseClaimError(RuntimeError):
 
 
 class OutputError(RuntimeError):
-    """A result could not be written although its place looked fine, as on a full disk; the exit status is 1."""
+    """A result could not be written although its file could be created, as on a full disk; the exit status is 1."""
 
 
 class MissingExtraError(ImportError):
@@ -46,7 +46,7 @@ def require(module: str, extra: str, purpose: str) -> None:
 
 
 def warn_input(message: str, category: type[InputWarning] = InputWarning) -> None:
-    """Warn about the user's input, at the line of the user's program that called the package."""
+    """Warn about the user's input; the warning points at the line of the user's program that called the package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1

@@ -194,9 +194,9 @@ def test_another_problem_is_refused():
         analyse(solution, replace(mdp, feature_names=("a", "b")))
     with pytest.raises(InputError, match=r"discount is 0\.99, that of frozenlake_4x4 is 0\.9;"):
         analyse(solution, replace(mdp, discount=0.9))
-    with pytest.raises(InputError, match="by the solution the tree returns"):
+    with pytest.raises(InputError, match="according to the solution the tree returns"):
         analyse(solution, environment("frozenlake_8x8"))
-    with pytest.raises(InputError, match="by the solution the optimal policy returns"):
+    with pytest.raises(InputError, match="according to the solution the optimal policy returns"):
         analyse(replace(solution, optimal_return=solution.optimal_return + 1e-6), mdp)
-    with pytest.raises(InputError, match="by the solution the random policy returns"):
+    with pytest.raises(InputError, match="according to the solution the random policy returns"):
         analyse(replace(solution, random_return=0.5), mdp)

@@ -131,14 +131,6 @@ def export_names() -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def export_help() -> list[tuple[str, str]]:
-    """The name of each format and what it is, for help texts."""
-    return [
-        (export.name, f"{export.help} ({export.suffix}{', needs ' + export.needs if export.needs else ''})")
-        for export in EXPORTS.values()
-    ]
-
-
 def export_tree(tree: "TreePolicy", to: str) -> str | bytes:
     """The tree in one of the formats of `EXPORTS`; what is returned as bytes is not for a terminal."""
     if to not in EXPORTS:

@@ -87,11 +87,9 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
     values = planning.optimal_values(mdp)
     optimal = planning.expected_return(mdp, values)
     check_returns(solution, mdp, returned, optimal)
-
     lost, best = _lost(mdp, values, action)
     visits = discounted_visits(mdp, action)
     share = visit_shares(mdp, visits)
-    shortfall = optimal.value - returned.value
     return Analysis(
         observations=X,
         deciding=deciding(mdp),
@@ -102,12 +100,18 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
         share=share,
         advantage_lost=lost,
         cost=visits * lost,
-        shortfall=shortfall if shortfall > optimal.error + returned.error else 0.0,
+        shortfall=_shortfall(optimal, returned),
         node_states=through_nodes(tree, leaf, np.ones(mdp.n_states)).astype(np.int64),
         node_share=through_nodes(tree, leaf, share),
         node_cost=through_nodes(tree, leaf, visits * lost),
         runners_up=runners_up(tree, mdp, leaf, share, returned, solution.unavailable),
     )
+
+
+def _shortfall(optimal: planning.Certified[float], returned: planning.Certified[float]) -> float:
+    """J* − J, or 0 if the two cannot be told apart."""
+    shortfall = optimal.value - returned.value
+    return shortfall if shortfall > optimal.error + returned.error else 0.0
 
 
 def _lost(mdp: MDP, values: planning.Certified[Floats], action: Ints) -> tuple[Floats, Ints]:

@@ -27,7 +27,7 @@ def check_names(tree: TreePolicy, mdp: MDP, X: Floats) -> None:
         asked = _some(tree.feature_names[mdp.n_features :])
         raise InputError(
             f"the tree reads {counted(len(tree.feature_names), 'column')}, but there are observations of "
-            f"shape {list(X.shape)} for {counted(mdp.n_states, 'state')}; where the tree was given predicates "
+            f"shape {list(X.shape)} for {counted(mdp.n_states, 'state')}; if the tree asks predicates "
             f"({asked}), pass splits.observations"
         )
 
@@ -44,7 +44,7 @@ def check_returns(
     if solution.discount != mdp.discount:
         raise InputError(
             f"the solution's discount is {solution.discount!r}, that of {mdp.name} is {mdp.discount!r}; "
-            "solve and report with the same one"
+            "use the same discount for both"
         )
     random = planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp)))
     for what, stored, error, computed in (
@@ -55,7 +55,7 @@ def check_returns(
         tolerance = error + 2 * computed.error + TOLERANCE * max(abs(stored), abs(computed.value))
         if not abs(stored - computed.value) <= tolerance:
             raise InputError(
-                f"this is not the problem that was solved: by the solution the {what} returns {stored!r}, "
-                f"on {mdp.name} as given it returns {computed.value!r}; "
-                "give the same PROBLEM and the same --set as to `omdt solve`"
+                f"this is not the problem that was solved: according to the solution the {what} returns {stored!r}, "
+                f"but on {mdp.name} it returns {computed.value!r}; "
+                "give the same PROBLEM and the same --set as for `omdt solve`"
             )
