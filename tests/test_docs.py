@@ -59,3 +59,16 @@ def test_commands_of_the_readme_work(tmp_path: Path) -> None:
         done = subprocess.run([omdt, *command[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (command, done.stderr)
         assert done.stdout, command
+
+
+def test_the_readme_shows_what_its_example_prints() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```text\n\$ omdt (.*?)^```", readme, re.M | re.S)
+    command, shown = block.split("\n", 1)
+    start = f"import sys; sys.argv[1:] = {command.split()!r}; from omdt.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=True)
+    assert without_times(done.stdout) == without_times(shown)
+
+
+def without_times(output: str) -> list[str]:
+    return [re.sub(r"[\d.]+ s\)$", "s)", line.rstrip()) for line in output.rstrip().splitlines()]

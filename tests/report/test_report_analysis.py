@@ -11,7 +11,7 @@ from report_cases import solution_of, tree_for
 
 import omdt
 from omdt import MDP, InputError, InputWarning, Splits, TreePolicy, planning
-from omdt.report import analysis as module
+from omdt.report import runners_up as module
 from omdt.report.analysis import analyse
 from restricted import restricted
 from strategies import environment, mdps

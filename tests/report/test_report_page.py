@@ -15,8 +15,7 @@ from report_cases import HOSTILE, hostile, solution_of, tree_for
 import omdt
 from omdt import MDP, errors
 from omdt.errors import MissingExtraError
-from omdt.report import page as module
-from omdt.report import report_html, write_report
+from omdt.report import embedded, lists, report_html, write_report
 from omdt.report.analysis import analyse
 from omdt.report.drawing import drawn
 from omdt.tree import printable
@@ -117,7 +116,7 @@ def test_the_map_adds_up_the_visits(lake):
 
 def test_a_map_of_too_many_states_keeps_the_most_visited(lake, monkeypatch):
     solution, mdp = lake
-    monkeypatch.setattr(module, "MOST_ENTRIES", 15)
+    monkeypatch.setattr(embedded, "MOST_ENTRIES", 15)
     whole = np.sort(analyse(solution, mdp).share)[::-1]
     shown = Parsed(report_html(solution, mdp)).data["map"]
     assert shown["share"] == pytest.approx(whole[:5], rel=1e-5)
@@ -128,7 +127,7 @@ def test_a_map_of_too_many_states_keeps_the_most_visited(lake, monkeypatch):
 def test_long_lists_end_in_a_sum_of_the_rest(monkeypatch, most):
     mdp = environment("blackjack")
     tree = tree_for(mdp, seed=2, max_depth=5)
-    monkeypatch.setattr(module, "MOST_ROWS", most)
+    monkeypatch.setattr(lists, "MOST_ROWS", most)
     solution = solution_of(mdp, tree)
     found = analyse(solution, mdp)
     costs = np.sort(found.cost[found.cost > 0])[::-1]

@@ -20,12 +20,12 @@ def solve_command(
 ) -> str:
     """The `omdt solve` that makes this solution.
 
-    A solution records neither the threads nor the backend of milp. The time limit is taken to be the time that a run
-    ended by it took. Which questions are asked can be chosen in Python only, so a comment says what was chosen.
+    A solution records neither the number of threads nor the backend of milp. If a time limit ended the run, the time
+    that it took is given as the limit. Questions can be chosen in Python only, so a comment says what was chosen.
 
     Args:
         solution: the solution.
-        problem: what the command line calls the problem; by default what the solution records.
+        problem: PROBLEM on the command line; by default what the solution records.
         settings: parameters of the environment, as NAME=VALUE; by default what the solution records.
         output: the file that the solution was written to.
     """
@@ -33,6 +33,16 @@ def solve_command(
     words = ["omdt", "solve", source.spelled() if problem is None else problem]
     for setting in source.settings if settings is None else settings:
         words += ["--set", setting]
+    words += _options(solution)
+    if output is not None:
+        words += ["--output", str(output)]
+    asked = "" if solution.questions is None else f"  # with splits that ask only for {solution.questions.words()}"
+    return printable(shlex.join(words) + asked)
+
+
+def _options(solution: Solution) -> list[str]:
+    """The options that a solution records; those with default values are left out unless results depend on them."""
+    words: list[str] = []
     if solution.max_depth is not None:
         words += ["--depth", str(solution.max_depth)]
     if solution.max_leaf_nodes is not None:
@@ -48,8 +58,4 @@ def solve_command(
         words += ["--time-limit", f"{solution.seconds:.4g}"]
     if solution.node_limit is not None:
         words += ["--node-limit", str(solution.node_limit)]
-    words += ["--seed", str(solution.seed)]
-    if output is not None:
-        words += ["--output", str(output)]
-    asked = "" if solution.questions is None else f"  # with splits that ask only for {solution.questions.words()}"
-    return printable(shlex.join(words) + asked)
+    return [*words, "--seed", str(solution.seed)]

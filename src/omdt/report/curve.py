@@ -1,4 +1,4 @@
-"""The anytime curve as an SVG: value and bound over the seconds of a run."""
+"""The anytime curve as an SVG: value and bound over the seconds or nodes of a run."""
 
 import math
 from collections.abc import Sequence
@@ -10,17 +10,20 @@ from omdt.solution import Solution
 from omdt.watch import TracePoint
 
 HEIGHT = 260.0
+"""Height of the drawing in pixels."""
 LEFT, RIGHT, TOP, BOTTOM = 74.0, 14.0, 12.0, 44.0
+"""Distances of the axes from the sides of the drawing in pixels; the labels need most of the left and the bottom."""
 MOST_TICKS = 5
+"""Maximum number of intervals between the ticks of a linear axis."""
 DEEPEST = 4.0
-"""How far below the last value the axis reaches, in distances from there to the optimum."""
+"""How far the axis reaches below the last value, as a multiple of the distance from the last value to the optimum."""
 LONG_RUN = 100.0
-"""A run this many times longer than its first report has a logarithmic time axis."""
+"""Ratio of the end of a run to its first report from which on the time axis is logarithmic."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Where numbers from `low` to `high` stand between two ends of an axis."""
+    """Maps numbers from `low` to `high` to places from `start` to `end` on an axis."""
 
     low: float
     high: float
@@ -29,7 +32,7 @@ class Scale:
     logarithmic: bool = False
 
     def __call__(self, value: float) -> float:
-        """The place of a number; those outside are moved to the nearer end."""
+        """The place of a number; a number outside of the range is moved to the nearer end."""
         low, high, value = (math.log(x) if self.logarithmic else x for x in (self.low, self.high, self._inside(value)))
         return self.start + (self.end - self.start) * ((value - low) / (high - low))
 
@@ -48,10 +51,10 @@ class Scale:
 
 
 def anytime_curve(solution: Solution, width: float) -> str:
-    """Value and bound as steps, the room between them shaded; the optimum is a dashed line.
+    """Value and bound as steps, with the area between them shaded; the optimum is a dashed line.
 
-    Bounds above the return of the optimal policy say no more than that return, and are drawn there. Values of early
-    trees that would press the rest together are drawn at the lower edge.
+    Bounds above the return of the optimal policy are drawn at that return, because they say no more. Values of early
+    trees that would compress the rest of the curve are drawn at the lower edge.
     """
     trace = _drawable(solution)
     time = _time_scale([point[0] for point in trace], LEFT, width - RIGHT)
@@ -75,7 +78,7 @@ def anytime_curve(solution: Solution, width: float) -> str:
 
 
 def _drawable(solution: Solution) -> list[TracePoint]:
-    """The trace in order of time, no bound above the optimum, from its first moment to the end of the run."""
+    """The trace in order of time up to the end of the run, with no bound above the optimum."""
     trace = [(max(point[0], 0.0), point[1], min(point[2], solution.optimal_return)) for point in solution.trace]
     trace.sort(key=lambda point: point[0])
     end = max(solution.effort[0], trace[-1][0] if trace else 0.0)
@@ -94,13 +97,13 @@ def _return_scale(solution: Solution, values: Sequence[float], start: float, end
     high, low = solution.optimal_return, min(values)
     if high > solution.value:
         low = max(low, solution.value - DEEPEST * (high - solution.value))
-    # A narrower scale would need longer numbers than there is room for.
+    # A narrower scale would need labels with more digits than fit.
     margin = max(0.06 * (high - low), 1e-6 * abs(high), 1e-9)
     return Scale(low - margin, high + margin, start, end)
 
 
 def _steps(time: Scale, returns: Scale, points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The corners of a line that keeps each height until the next point."""
+    """The corners of a step function: each value holds until the next point."""
     corners: list[tuple[float, float]] = []
     for seconds, value in points:
         x, y = time(seconds), returns(value)

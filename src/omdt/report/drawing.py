@@ -1,7 +1,7 @@
-"""The tree of the page as an SVG: visits and runners-up in the boxes, lines as thick as the visits that follow them.
+"""The tree of the page as an SVG: boxes show visits and runners-up, and the width of a line shows its visits.
 
-The script of the page folds subtrees and moves the rest together, so a box is drawn around the place that its group is
-moved to, and lines and answers name the node to which they lead.
+The script of the page folds subtrees and moves the other boxes together. So each box is drawn relative to the place of
+its group, and each line and answer has an attribute with the node that it leads to.
 """
 
 from html import escape
@@ -11,22 +11,26 @@ import numpy as np
 from omdt.export.layout import GAP, PADDING, ROW_GAP, Layout, full_text, placed, shortened
 from omdt.export.palette import colour
 from omdt.export.svg import FONT_SIZE, text_width
-from omdt.report.analysis import Analysis, RunnerUp
+from omdt.report.analysis import Analysis
+from omdt.report.runners_up import RunnerUp
 from omdt.report.words import number, percent
 from omdt.tree import LEAF, TreePolicy, printable
 
 NOTE_SIZE = 12.0
+"""Font size of the notes below a question or an action."""
 LINE_HEIGHT = 17.0
+"""Distance between the lines of text in a box."""
 AWAY = 9.0
-"""Distance of an answer from the line that it belongs to."""
+"""Distance between an answer and the line that it belongs to."""
 MOST_LEAVES = 40
-"""A tree with more starts folded; the page shows nothing of it before, because thousands of boxes take seconds."""
+"""Maximum number of leaves of a tree that is shown whole at first. A larger tree is hidden until the script has folded
+it, because drawing thousands of boxes takes seconds."""
 THICKEST = 9.0
-"""Width of a line that all visits follow; without any it is 1."""
+"""Width of a line that all visits follow; a line without visits has width 1."""
 
 
 def drawn(tree: TreePolicy, analysis: Analysis) -> str:
-    """The drawing; colours other than those of actions come from the style of the page."""
+    """The drawing; all colours except those of actions come from the style sheet of the page."""
     notes = [_notes(tree, analysis, i) for i in range(tree.n_nodes)]
     layout = _layout(tree, notes)
     inner = [i for i in range(tree.n_nodes) if tree.feature[i] != LEAF]
@@ -51,12 +55,12 @@ def drawn(tree: TreePolicy, analysis: Analysis) -> str:
 
 
 def visits(share: float) -> str:
-    """How much of the time the tree comes here."""
+    """The share of visits in words."""
     return f"{percent(share)} of visits" if share > 0 else "never visited"
 
 
 def runner_up(tree: TreePolicy, found: RunnerUp) -> str:
-    """The best other action of a leaf and what it would change."""
+    """The best other action of a leaf and how it would change the return, in words."""
     name = shortened(printable(tree.action_names[found.action]))
     if found.loss == 0:
         return f"{name} is as good"
@@ -64,7 +68,7 @@ def runner_up(tree: TreePolicy, found: RunnerUp) -> str:
 
 
 def _notes(tree: TreePolicy, analysis: Analysis, i: int) -> list[str]:
-    """What stands below the question or the action of a box."""
+    """The lines below the question or the action in a box."""
     notes = [visits(float(analysis.node_share[i]))]
     if i in analysis.runners_up:
         notes.append(runner_up(tree, analysis.runners_up[i]))
@@ -78,7 +82,7 @@ def _layout(tree: TreePolicy, notes: list[list[str]]) -> Layout:
         max(text_width(text), *(small * text_width(note) for note in below))
         for text, below in zip(texts, notes, strict=True)
     ]
-    # A folded question has a second note.
+    # All boxes have the same height, and a folded question has a second note.
     lines = 1 + (2 if tree.n_nodes > 1 else len(notes[0]))
     return placed(tree, texts, np.array(widths) + 2 * PADDING, LINE_HEIGHT * lines + PADDING)
 

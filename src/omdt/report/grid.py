@@ -1,4 +1,4 @@
-"""Visits over two features: every state falls into a cell, every feature into at most forty steps."""
+"""The axes of the map of visits: the values of each feature are divided into at most forty steps."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ import numpy as np
 from omdt.mdp import Floats, Ints
 
 MOST_STEPS = 40
-"""More rows or columns than this are neither read nor told apart."""
+"""Maximum number of rows or columns of the map; nobody can read more, or tell them apart."""
 
 LARGEST_WHOLE = 2**53
-"""Up to here 64-bit numbers count without gaps."""
+"""Up to this number, 64-bit floating-point numbers represent every whole number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class Axis:
 
     Attributes:
         step: [S] the step of each state.
-        labels: what each step is called: its value, or the range of its values.
+        labels: the value, or the range of values, of each step.
     """
 
     step: Ints
@@ -27,7 +27,7 @@ class Axis:
 
 
 def axis(column: Floats) -> Axis:
-    """The steps of a feature [S]: its values, or equal ranges of them where they are too many."""
+    """The steps of a feature [S]: its values, or ranges of equal width if there are too many values."""
     values, step = np.unique(column, return_inverse=True)
     if len(values) <= MOST_STEPS:
         return Axis(step.ravel(), [f"{value:.6g}" for value in values])
@@ -37,7 +37,7 @@ def axis(column: Floats) -> Axis:
         starts = np.arange(first, last + 1, width)
         labels = [f"{start:.0f} to {min(start + width - 1, last):.0f}" for start in starts]
     else:
-        # Halves, because the distance of the ends may be more than a number can hold.
+        # Halves, because the difference between the ends may be larger than any 64-bit number.
         starts = 2 * np.linspace(first / 2, last / 2, MOST_STEPS, endpoint=False)
         labels = [f"{low:.4g} to {high:.4g}" for low, high in zip(starts, [*starts[1:], last], strict=True)]
     return Axis(np.searchsorted(starts, column, side="right") - 1, labels)

@@ -1,4 +1,4 @@
-"""What a notebook shows of a solution: its figures and its tree, without any extra."""
+"""What a notebook shows of a solution: its numbers and its tree, without any extra."""
 
 from html import escape
 
@@ -9,7 +9,7 @@ from omdt.tree import printable
 
 
 def solution_html(solution: Solution) -> str:
-    """The verdict, the figures and the drawn tree of a solution."""
+    """The verdict, the returns and the drawn tree of a solution."""
     found = verdict(solution)
     figures = {
         "value": number(solution.value, 9),

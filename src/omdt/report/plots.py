@@ -1,6 +1,6 @@
 """Figures for papers and notebooks, drawn with matplotlib (needs the extra `plots`)."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,16 +8,20 @@ from numpy.typing import ArrayLike
 from omdt.errors import InputError, require
 from omdt.export.pictures import draw_tree, tree_layout
 from omdt.mdp import MDP, Floats
-from omdt.report.analysis import deciding, discounted_visits, visit_shares
 from omdt.report.grid import axis
+from omdt.report.visits import deciding, discounted_visits, visit_shares
 from omdt.solution import Solution
 from omdt.tree import TreePolicy, printable
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import PowerNorm
+
 MOST_TICKS = 13
-"""Steps of an axis that are named."""
+"""Approximate maximum number of steps with a label on an axis; more labels would overlap."""
 
 
-def plot_tree(tree: TreePolicy, *, ax: Any = None) -> Any:
+def plot_tree(tree: TreePolicy, *, ax: "Axes | None" = None) -> "Axes":
     """Draw a tree and return the Axes.
 
     Args:
@@ -34,11 +38,13 @@ def plot_tree(tree: TreePolicy, *, ax: Any = None) -> Any:
     return ax
 
 
-def plot_trace(solution: Solution, *, ax: Any = None) -> Any:
-    """Draw how value and bound of a run moved over its seconds or nodes, and return the Axes.
+def plot_trace(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw value and bound over the seconds or nodes of a run, and return the Axes.
+
+    Bounds above the return of the optimal policy are drawn at that return, because they say no more.
 
     Args:
-        solution: the run; bounds above the return of the optimal policy are drawn there, because they say no more.
+        solution: the solution that the run found.
         ax: where to draw; by default a new figure.
     """
     ax = _axes(ax)
@@ -57,18 +63,18 @@ def plot_trace(solution: Solution, *, ax: Any = None) -> Any:
 
 
 def plot_grid(
-    mdp: MDP, tree: TreePolicy, x: str, y: str, *, observations: ArrayLike | None = None, ax: Any = None
-) -> Any:
-    """Draw how the tree's discounted visits spread over two features, and return the Axes.
+    mdp: MDP, tree: TreePolicy, x: str, y: str, *, observations: ArrayLike | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the tree's discounted visits over two features, and return the Axes.
 
-    Visits are shares of those to states that are not terminal. The second feature grows downwards, as in a table or
+    They are shares of all visits to states that are not terminal. The second feature grows downwards, as in a table or
     on the map of a grid world.
 
     Args:
         mdp: the problem.
         tree: the policy.
-        x: name of the feature across.
-        y: name of the feature downwards.
+        x: name of the feature on the horizontal axis.
+        y: name of the feature on the vertical axis.
         observations: [S, F'] what the tree reads in each state; by default the features of the MDP.
         ax: where to draw; by default a new figure.
     """
@@ -79,7 +85,6 @@ def plot_grid(
     cells = np.zeros((len(down.labels), len(across.labels)))
     np.add.at(cells, (down.step, across.step), visit_shares(mdp, visits)[shown])
     ax = _axes(ax)
-    # The square root keeps rare states visible beside the first one.
     image = ax.imshow(100 * cells, cmap="Blues", norm=_square_root(100 * cells))
     ax.figure.colorbar(image, ax=ax, label="% of discounted visits")
     ax.set_xlabel(printable(x), parse_math=False)
@@ -91,7 +96,8 @@ def plot_grid(
     return ax
 
 
-def _square_root(cells: Floats) -> Any:
+def _square_root(cells: Floats) -> "PowerNorm":
+    """A scale of colours on which rare states remain visible beside the most visited one."""
     from matplotlib.colors import PowerNorm
 
     return PowerNorm(0.5, vmin=0, vmax=max(float(cells.max()), np.finfo(float).tiny))
@@ -103,7 +109,7 @@ def _column(tree: TreePolicy, name: str) -> int:
     return tree.feature_names.index(name)
 
 
-def _axes(ax: Any) -> Any:
+def _axes(ax: "Axes | None") -> "Axes":
     require("matplotlib", "plots", "a figure")
     if ax is not None:
         return ax

@@ -1,4 +1,4 @@
-"""Numbers, states, questions and proofs in plain words, for people who have not read the mathematics."""
+"""Numbers, states, questions and proofs in plain words, for readers who do not know the mathematics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from omdt.solution import Solution, Stop, relative_gap
 from omdt.tree import LEAF, Range, TreePolicy, printable
 
 MOST_FEATURES = 8
-"""With more features than these a state is described by those that are not 0."""
+"""Maximum number of features that a description of a state lists; with more features, those that are 0 are left out."""
 
 STOPPED = {
     Stop.COMPLETE: "The search space is exhausted.",
     Stop.TIME: "The run ended at its time limit; more time may raise the value or lower the bound.",
-    Stop.NODES: "The run ended at its limit on nodes; more of them may raise the value or lower the bound.",
+    Stop.NODES: "The run ended at its node limit; more nodes may raise the value or lower the bound.",
     Stop.MEMORY: "The run ended for lack of memory.",
     Stop.INTERRUPTED: "The run was interrupted; more time may raise the value or lower the bound.",
     Stop.HEURISTIC: "The method does not look for a proof.",
@@ -37,15 +37,15 @@ def percent(share: float) -> str:
 
 
 def normalised(solution: Solution) -> str:
-    """The return between random and optimal, if these differ."""
+    """The return on the scale from random (0) to optimal (1); a dash if the two do not differ."""
     return f"{solution.normalized_return:.4f}" if solution.planned and not solution.indifferent else "–"
 
 
 def states(names: Sequence[str], observations: Floats, *, marks: bool) -> list[str]:
-    """What is observed in each of some states [n, F], as in `X = 2, Y = 0`.
+    """The observation in each of n states [n, F], as in `X = 2, Y = 0`.
 
-    With many features those that are 0 are left out, and where all of them are only `marks`, 0 or 1, a name alone says
-    that it is 1.
+    If there are many features, those that are 0 are left out. If these are only `marks`, which are 0 or 1, the name of
+    a feature alone says that it is 1.
     """
     few = len(names) <= MOST_FEATURES
     shown = [printable(name) for name in names]
@@ -58,7 +58,7 @@ def states(names: Sequence[str], observations: Floats, *, marks: bool) -> list[s
 
 
 def sentence(text: str) -> str:
-    """A clause as a sentence of its own; only its first letter is changed."""
+    """A clause as a sentence: with a capital letter and a full stop."""
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -71,7 +71,7 @@ class Verdict:
 
 
 def size_limit(solution: Solution) -> str:
-    """The trees that the bound speaks of."""
+    """The trees that the bound is about, such as `tree of depth at most 2`."""
     limits = []
     if solution.max_depth is not None:
         limits.append(f"depth at most {solution.max_depth}")
@@ -82,7 +82,7 @@ def size_limit(solution: Solution) -> str:
 
 
 def verdict(solution: Solution) -> Verdict:
-    """Whether the tree is proven optimal and what else that says."""
+    """Whether the tree is proven optimal, and what that means."""
     trees = size_limit(solution)
     if solution.excess == 0:
         return Verdict("Proven optimal", f"No {trees} returns more than this one.")
@@ -99,11 +99,11 @@ def verdict(solution: Solution) -> Verdict:
 
 
 def conditions(tree: TreePolicy, observations: Floats) -> list[list[str]]:
-    """[N] what must hold of an observation for it to pass each node, one phrase a feature.
+    """[N] the conditions under which an observation passes each node, one phrase per feature.
 
     Args:
         tree: the tree.
-        observations: [n, F] all that can occur.
+        observations: [n, F] all observations that can occur.
     """
     least, most = observations.min(axis=0), observations.max(axis=0)
     return [
@@ -116,7 +116,7 @@ def conditions(tree: TreePolicy, observations: Floats) -> list[list[str]]:
 
 
 def _paths(tree: TreePolicy) -> list[dict[int, Range]]:
-    """[N] what is known of each feature at each node."""
+    """[N] the possible values of the features at each node, for the features that the path asks about."""
     known: list[dict[int, Range]] = [{} for _ in range(tree.n_nodes)]
     for i in np.flatnonzero(tree.feature != LEAF):
         j, threshold, equality = int(tree.feature[i]), float(tree.threshold[i]), bool(tree.equality[i])

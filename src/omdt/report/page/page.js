@@ -13,7 +13,7 @@
     return made;
   }
 
-  // The tree: the window scrolls, zooming changes the size of the drawing in it.
+  // The tree is drawn in a window that scrolls; zooming changes the size of the drawing.
   const view = byId("tree");
   const drawing = byId("drawing");
   const boxes = [...drawing.querySelectorAll(".node")];
@@ -49,7 +49,7 @@
     zoom(scale * Math.exp(-event.deltaY / 300), event.clientX - frame.left, event.clientY - frame.top);
   }, { passive: false });
 
-  // A mouse drags the drawing; a finger scrolls it by itself.
+  // A mouse drags the drawing; for a finger, the browser scrolls it.
   let held = null;
   let dragged = false;
   view.addEventListener("pointerdown", (event) => {
@@ -71,7 +71,7 @@
     view.classList.remove("dragged");
   });
 
-  // Folding: parents stand before their children in every list of nodes.
+  // Folding. In every list of nodes, parents come before their children.
   const { nodes } = data;
   const enough = 12;
   const isQuestion = (i) => nodes[i].left >= 0;
@@ -188,7 +188,7 @@
     }
   });
 
-  // The map: the shares of all entries in a cell are added up.
+  // The map: the share of a cell is the sum over its entries.
   const { map } = data;
   const [across, down] = [byId("map-x"), byId("map-y")];
   const readout = byId("map-cell");
@@ -216,7 +216,7 @@
     return `${where}: ${cell.share > 0 ? `${percent(cell.share)} of visits` : "never visited"}; ${named}${more}`;
   }
 
-  // Labels that would run into each other are left out.
+  // Labels that would overlap are left out.
   const every = (length, room) => Math.max(1, Math.ceil(length / room));
 
   function draw() {
@@ -229,7 +229,7 @@
     const drawn = element("svg", { width: end, height: bottom + 24, role: "group" });
     const most = Math.max(...found.map((cell) => cell.share));
     for (const cell of found) {
-      // The square root keeps rare states visible beside the first one.
+      // The square root keeps rare states visible beside the most visited one.
       const strength = most > 0 ? Math.sqrt(cell.share / most) : 0;
       const text = described(x, y, cell);
       const box = element("rect", {
@@ -262,7 +262,7 @@
     });
     byId("map").replaceChildren(drawn);
     readout.textContent = (map.left_out > 0 ? `${map.left_out} rarely visited observations are left out. ` : "")
-      + `The strongest has ${percent(most)} of visits. Point at a cell to read it.`;
+      + `The most visited cell has ${percent(most)} of visits. Point at a cell to read it.`;
   }
 
   map.features.forEach((feature, i) => {
