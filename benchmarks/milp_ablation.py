@@ -21,8 +21,9 @@ from omdt.limits import Limits
 from omdt.mdp import MDP
 from omdt.methods.milp import highs, scip
 from omdt.methods.milp.backend import Answer, Record
+from omdt.methods.milp.encoding import decode, encode
 from omdt.methods.milp.forms import Parts, strong_parts, weigh
-from omdt.methods.milp.formulation import Model, assemble, decode, encode
+from omdt.methods.milp.formulation import Model, assemble
 from omdt.methods.search.local import local_search
 from omdt.task import Size, Task
 from omdt.tree import TreePolicy

@@ -45,7 +45,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "objective": {"mdp"},
     "rules": {"errors", "mdp"},
     "task": BASIC | FIRST_THREE | {"check", "limits", "norms", "objective", "questions", "rules"},
-    "solution": BASIC | FIRST_THREE | ASKED | {"planning", "check", "questions", "source", "unavailable", "watch"},
+    "solution": BASIC
+    | FIRST_THREE
+    | ASKED
+    | {"solution", "planning", "check", "questions", "source", "unavailable", "watch"},
     "simulation": BASIC | FIRST_THREE | {"planning", "watch"},
     "certificate": {"check", "mdp"},
     "questions": BASIC | FIRST_THREE | {"check"},
@@ -70,7 +73,7 @@ MAY_IMPORT["report"] = BEFORE_THE_COMMAND_LINE - {"reproduce"}
 MAY_IMPORT["reproduce"] = BEFORE_THE_COMMAND_LINE
 FREE = {"cli", "__init__"}
 # A notebook asks the object itself for its picture; what draws it is imported inside that method alone, when asked.
-NOTEBOOK = {Path("tree/policy.py"): {"export"}, Path("solution.py"): {"report"}}
+NOTEBOOK = {Path("tree/policy.py"): {"export"}, Path("solution/solution.py"): {"report"}}
 
 
 def room(module: Path) -> str:

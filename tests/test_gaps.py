@@ -12,7 +12,8 @@ from brute_force import best_return
 from omdt import MDP, Splits, TreePolicy, check, planning
 from omdt.certificate import model_of
 from omdt.methods.shrinking import shrunk
-from omdt.solution import SMALL, Solution, Stop, relative_gap, tolerated_excess
+from omdt.solution import Solution, Stop, relative_gap, tolerated_excess
+from omdt.solution.gaps import SMALL
 from omdt.watch import Watch
 from random_mdps import sparse_rows
 from strategies import environment

@@ -49,23 +49,28 @@ def show(solution: "Solution", console: "Console") -> None:
 
 
 def _meaning_of_value(solution: "Solution") -> str:
+    from omdt.tree import printable
+
     if not solution.is_rounding(solution.value_error):
         return f"return of this tree, ± {solution.value_error:.2g}: time was up before it was known better"
-    return "exact discounted return of this tree"
+    return escape(printable(f"exact {solution.objective or 'discounted return'} of this tree"))
 
 
 def _meaning_of_bound(solution: "Solution") -> str:
+    from omdt.solution import MIN
     from omdt.tree import printable
 
+    least = solution.sense == MIN
+    better = "has less" if least else "returns more"
     trees = f"tree of {solution.size.words or 'any size'}"
     trees += escape(printable(solution.restriction))
     if solution.proven or not solution.bound_is_optimum:
-        return f"no {trees} returns more"
-    return f"no policy returns more; nothing lower is known for a {trees}"
+        return f"no {trees} {better}"
+    return f"no policy {better}; nothing {'higher' if least else 'lower'} is known for a {trees}"
 
 
 def _verdict(solution: "Solution") -> str:
-    from omdt.solution import relative_gap
+    from omdt.solution import MIN, relative_gap
 
     if solution.proven:
         gap = relative_gap(solution.value, solution.value + solution.excess, solution.scale)
@@ -74,7 +79,8 @@ def _verdict(solution: "Solution") -> str:
     share = solution.on_scale(solution.excess)
     # A tree that is much worse than random has more than the whole way before it.
     way = f", {share:.2%} of the way from random to optimal" if share is not None and share <= 10 else ""
-    return f"[bold yellow]not proven[/bold yellow]: a better tree may return up to {solution.excess:.3g} more{way}"
+    verb, side = ("have", "less") if solution.sense == MIN else ("return", "more")
+    return f"[bold yellow]not proven[/bold yellow]: a better tree may {verb} up to {solution.excess:.3g} {side}{way}"
 
 
 def show_comparison(comparison: "Comparison", console: "Console") -> None:

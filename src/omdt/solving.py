@@ -135,7 +135,7 @@ def solve(
         unavailable=task.unavailable,
         replaced=replacements(problem, policy),
         rules=task.further_rules,
-        objective=None if isinstance(objective, DiscountedReturn) else objective.words,
+        objective=task.objective_words,
         sense=MIN if minimises(objective) else MAX,
     )
 

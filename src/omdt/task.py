@@ -132,12 +132,6 @@ class Task:
         Raises:
             InputError: if the solution does not fit the MDP, or has another objective or other rules.
         """
-        words = None if isinstance(objective, DiscountedReturn) else objective.words
-        if words != solution.objective:
-            raise InputError(
-                f"the solution is about the {solution.objective or DISCOUNTED_RETURN.words}, "
-                f"not about the {objective.words}; pass its objective"
-            )
         task = cls(
             mdp,
             splits_of(solution.questions, mdp),
@@ -145,9 +139,16 @@ class Task:
             objective,
             rules_of(solution.unavailable, rules),
         )
+        if task.objective_words != solution.objective:
+            raise InputError(
+                f"the solution is about the {solution.objective or DISCOUNTED_RETURN.words}, "
+                f"not about the {objective.words}; a file has the objective in words only, so pass it in Python"
+            )
         if task.further_rules != solution.rules:
-            told = " and ".join(solution.rules) or "keeps no further rules"
-            raise InputError(f"the solution is about trees of which each {told}; pass its rules")
+            told = f"a tree that {' and '.join(solution.rules)}" if solution.rules else "trees without further rules"
+            raise InputError(
+                f"the solution is about {told}; a file has rules in words only, so pass exactly these rules in Python"
+            )
         object.__setattr__(task, "questions", solution.questions)
         return task
 
@@ -210,3 +211,8 @@ class Task:
     def further_rules(self) -> tuple[str, ...]:
         """The words of all rules but the one about unavailable actions."""
         return tuple(rule.words for rule in self.rules if rule != AvailableOnly())
+
+    @property
+    def objective_words(self) -> str | None:
+        """The words of the objective; None for the discounted return."""
+        return None if isinstance(self.objective, DiscountedReturn) else self.objective.words

@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from omdt.cli.arguments import Settings, SolutionFile, SolvedProblem
+from omdt.cli.messages import tell
 from omdt.cli.problems import command, load_as_solved, load_problem, recognised, recorded
+from omdt.errors import InputError
 
 
 def check(
@@ -25,6 +27,10 @@ def check(
     from omdt.checking import read_solution, source_of, verify
 
     data = read_solution(solution)
+    if data.get("objective") is not None:
+        raise InputError(
+            f"{solution} is about the {data['objective']!s:.80}; a check is possible for the discounted return only"
+        )
     again, discount = partial(command, "check", solution), data["discount"]
     if problem is None:
         name, its_settings = recorded(data["problem"], source_of(data, solution), again)
@@ -40,3 +46,5 @@ def check(
         typer.echo(f"NOT VERIFIED: {error}")
         raise typer.Exit(1) from None
     typer.echo(words(verdict))
+    if data.get("rules"):
+        tell("a file has rules in words only, so it was not checked that the tree keeps those of the solution")

@@ -29,7 +29,7 @@ class RunnerUp:
 
 
 def runners_up(
-    tree: TreePolicy, mdp: MDP, leaf: Ints, share: Floats, returned: planning.Certified[float], rule: str
+    tree: TreePolicy, mdp: MDP, leaf: Ints, share: Floats, returned: planning.Certified[float], allowed: Bools | None
 ) -> dict[int, RunnerUp]:
     """The runners-up of the most visited leaves, as many as `MOST_EVALUATIONS` allows.
 
@@ -39,27 +39,28 @@ def runners_up(
         leaf: [S] the leaf of each state.
         share: [S] the share of each state in all visits.
         returned: the return of the tree.
-        rule: what happens where the action of a leaf is not available.
+        allowed: [S, A] what a leaf that contains a state may name by the rules; None without rules.
     """
     others = mdp.n_actions - 1
     if others == 0:
         return {}
     visited = np.bincount(leaf, weights=share, minlength=tree.n_nodes)
     leaves = [int(i) for i in np.argsort(-visited, kind="stable") if visited[i] > 0]
-    possible = _possible(tree, mdp, leaf, rule)
+    possible = _possible(tree, mdp, leaf, allowed)
     found = {
         i: _runner_up(tree, mdp, leaf, i, possible[i], returned) for i in leaves[: max(1, MOST_EVALUATIONS // others)]
     }
     return {i: runner_up for i, runner_up in found.items() if runner_up is not None}
 
 
-def _possible(tree: TreePolicy, mdp: MDP, leaf: Ints, rule: str) -> Bools:
-    """[N, A] whether each leaf could name each action under the rule about unavailable actions."""
+def _possible(tree: TreePolicy, mdp: MDP, leaf: Ints, allowed: Bools | None) -> Bools:
+    """[N, A] whether each leaf could name each action: what the rules allow or, without rules, what is available."""
     possible = np.ones((tree.n_nodes, mdp.n_actions), dtype=np.bool_)
-    if mdp.all_available:
-        return possible
-    counts = mdp.reached if rule == FORBID else planning.visited(mdp, tree.action[leaf]) & deciding(mdp)
-    np.logical_and.at(possible, leaf[counts], mdp.available[counts])
+    if allowed is not None:
+        np.logical_and.at(possible, leaf, allowed)
+    elif not mdp.all_available:
+        counts = planning.visited(mdp, tree.action[leaf]) & deciding(mdp)
+        np.logical_and.at(possible, leaf[counts], mdp.available[counts])
     return possible
 
 

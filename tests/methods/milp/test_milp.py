@@ -19,7 +19,8 @@ from omdt.limits import Limits
 from omdt.mdp import MDP
 from omdt.methods.milp import gurobi, highs, scip
 from omdt.methods.milp.backend import Record, SolverError, interruptible
-from omdt.methods.milp.formulation import encode, formulate
+from omdt.methods.milp.encoding import encode
+from omdt.methods.milp.formulation import formulate
 from omdt.methods.milp.method import solve_milp
 from omdt.methods.options import BACKENDS, MilpOptions
 from omdt.methods.registry import METHODS

@@ -13,8 +13,9 @@ from omdt import planning
 from omdt.environments import PAPER, make
 from omdt.errors import InputError
 from omdt.mdp import MDP
+from omdt.methods.milp.encoding import decode, encode
 from omdt.methods.milp.forms import Tuning
-from omdt.methods.milp.formulation import Model, decode, encode, formulate
+from omdt.methods.milp.formulation import Model, formulate
 from omdt.methods.milp.tolerance import dual_error, leak
 from omdt.splits import Splits
 from omdt.tree import TreePolicy

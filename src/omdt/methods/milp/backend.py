@@ -10,8 +10,9 @@ from omdt import planning
 from omdt.errors import FalseClaimError
 from omdt.limits import Limits
 from omdt.mdp import Floats
+from omdt.methods.milp.encoding import decode
 from omdt.methods.milp.forms import Tuning
-from omdt.methods.milp.formulation import Model, decode
+from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import dual_error, leak, looseness
 from omdt.solution import Stop
 from omdt.tree import TreePolicy

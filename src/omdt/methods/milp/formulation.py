@@ -1,4 +1,4 @@
-"""The formulation as arrays: from an MDP, questions and a size limit to a mixed-integer program, and back.
+"""The formulation as arrays: from an MDP, questions and a size limit to a mixed-integer program.
 
 Decision nodes m and leaves t form the full binary tree of depth D; A(t) are the ancestors of leaf t, A_l(t) those that
 have it on their left, A_r(t) on their right. The variables are
@@ -48,20 +48,18 @@ every feature is a threshold, the largest included, M = 1/(1 − γ), and b, c, 
       order    b_mk + Σ_{k' does not divide the side} b_m'k' ≤ 1       m' below the left or right side of (m, k)
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from scipy import sparse
 
-from omdt import planning
 from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
-from omdt.methods.milp.forms import Parts, Tuning, division, paper_parts, strong_parts, weigh
-from omdt.methods.milp.occupancy import flow_matrix
-from omdt.splits import Splits, answers
-from omdt.tree import LEAF, Attach, Nodes, TreePolicy
+from omdt.methods.milp.forms import Parts, Tuning, paper_parts, strong_parts, weigh
+from omdt.methods.milp.rows import Rows, names
+from omdt.splits import Splits
 from omdt.watch import Watch
 
 MAX_ENTRIES = 20_000_000
@@ -144,80 +142,6 @@ def formulate(
     return assemble(parts)
 
 
-def encode(model: Model, tree: TreePolicy) -> Floats:
-    """[columns] the solution that stands for a tree, which must be within the size limit and ask known questions."""
-    parts, first = model.parts, model.first
-    mdp, splits = parts.mdp, parts.questions
-    vector = np.zeros(len(model.objective))
-    sides = parts.sides()
-    right = np.zeros((parts.n_nodes, len(parts.states)), dtype=np.bool_)
-    for m, k, t, action in _placed(parts, tree, sides):
-        if t is None:
-            vector[first["b"] + m * parts.n_questions + k] = 1
-            right[m] = sides[:, k]
-        else:
-            vector[first["c"] + t * mdp.n_actions + action] = 1
-    vector[first["d"] : first["π"]] = right.ravel()
-    policy = tree.actions(splits.observations)
-    begin = np.cumsum(parts.n_classes) - parts.n_classes
-    vector[first["π"] + begin + parts.classes[parts.states, policy[parts.states]]] = 1
-    taken = parts.classes[parts.state, parts.action] == parts.classes[parts.state, policy[parts.state]]
-    visits = np.maximum(planning.occupancies(mdp, policy).value, 0.0)
-    vector[first["x"] :] = np.where(taken, visits[parts.state] / parts.scale, 0.0)
-    return vector
-
-
-def decode(model: Model, vector: Floats) -> TreePolicy:
-    """The tree that a solution stands for; nodes without a split are left out."""
-    parts, first = model.parts, model.first
-    asked = vector[first["b"] : first["c"]].reshape(parts.n_nodes, parts.n_questions).argmax(axis=1)
-    taken = vector[first["c"] : first["d"]].reshape(parts.n_leaves, parts.mdp.n_actions).argmax(axis=1)
-    questions, nodes = parts.questions, Nodes()
-    stack: list[tuple[int, Attach | None]] = [(0, None)]
-    while stack:
-        m, attach = stack.pop()
-        if m >= parts.n_nodes:
-            nodes.leaf(int(taken[m - parts.n_nodes]), attach)
-            continue
-        k = int(asked[m]) - parts.no_split
-        if k < 0:
-            stack.append((2 * m + 1, attach))
-            continue
-        feature, threshold = int(questions.feature[k]), float(questions.threshold[k])
-        index = nodes.split(feature, threshold, bool(questions.equality[k]), attach)
-        stack += [(2 * m + 2, (index, "right")), (2 * m + 1, (index, "left"))]
-    return nodes.tree(TreePolicy, questions.feature_names, parts.mdp.action_names)
-
-
-def _placed(parts: Parts, tree: TreePolicy, sides: Bools) -> Iterator[tuple[int, int, int | None, int]]:
-    """Where a tree lies in the full tree: (m, k, None, −1) for each node and (−1, −1, t, action) for each leaf."""
-    observations = parts.questions.observations[parts.states if len(parts.states) else [0]]
-    tree = tree.pruned(observations)
-    known = {division(sides[:, k]): k for k in reversed(range(parts.n_questions))} if len(sides) else {}
-    # Below a leaf of the tree nothing is left to ask: both sides of any question act alike.
-    idle = 0
-    stack = [(0, 0)]
-    while stack:
-        m, node = stack.pop()
-        leaf = tree.feature[node] == LEAF
-        if m >= parts.n_nodes:
-            if not leaf:
-                raise ValueError(f"the tree is deeper than {parts.depth}")
-            yield -1, -1, m - parts.n_nodes, int(tree.action[node])
-            continue
-        left, right, k = node, node, idle
-        if not leaf:
-            feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
-            side = answers(observations[:, feature], threshold, bool(tree.equality[node]))
-            left, right, k = int(tree.left[node]), int(tree.right[node]), known.get(division(side), -1)
-            if k < 0:
-                raise ValueError(f"{tree.question(node)} is not among the questions")
-            if not np.array_equal(sides[:, k], side):
-                left, right = right, left
-        yield m, k, None, -1
-        stack += [(2 * m + 2, right), (2 * m + 1, left)]
-
-
 def _refuse_giants(parts: Parts) -> None:
     kinds, (S, A) = len(parts.states), parts.mdp.rewards.shape
     paths = parts.n_nodes * kinds * (1 + parts.n_questions // 2)
@@ -236,7 +160,7 @@ def assemble(parts: Parts) -> Model:
     U, X, choices = len(parts.states), len(parts.state), int(parts.n_classes.sum())
     sizes = {"b": nodes * K, "c": leaves * A, "d": nodes * U, "π": choices, "x": X}
     *begin, width = np.cumsum([0, *sizes.values()]).tolist()
-    rows = _Rows(parts, dict(zip(sizes, begin, strict=True)), width)
+    rows = Rows(parts, dict(zip(sizes, begin, strict=True)), width)
     rows.of_the_paper()
     if parts.budget:
         rows.budget()
@@ -264,184 +188,8 @@ def assemble(parts: Parts) -> Model:
 
 
 def _column_names(parts: Parts) -> Iterator[str]:
-    yield from _names("b", product(range(parts.n_nodes), range(parts.n_questions)))
-    yield from _names("c", product(range(parts.n_leaves), range(parts.mdp.n_actions)))
-    yield from _names("d", ((s, m) for m in range(parts.n_nodes) for s in parts.states))
-    yield from _names("π", ((s, q) for s, n in zip(parts.states, parts.n_classes, strict=True) for q in range(n)))
-    yield from _names("x", zip(parts.state, parts.action, strict=True))
-
-
-def _names(sort: str, indices: Iterable[Sequence[int]]) -> Iterator[str]:
-    return (f"{sort}[{','.join(map(str, index))}]" for index in indices)
-
-
-class _Rows:
-    """Collects the rows of the program, block by block, in the notation of the module."""
-
-    def __init__(self, parts: Parts, first: dict[str, int], width: int) -> None:
-        self.parts, self.first, self.width = parts, first, width
-        self.kind = np.repeat(np.arange(len(parts.states)), parts.n_classes)
-        self.begin = np.cumsum(parts.n_classes) - parts.n_classes
-        self.blocks: list[sparse.csr_array] = []
-        self.lower: list[Floats] = []
-        self.upper: list[Floats] = []
-        self.names: list[str] = []
-
-    def add(
-        self,
-        sort: str,
-        indices: Iterable[Sequence[int]],
-        columns: dict[str, sparse.sparray],
-        lower: Floats | float,
-        upper: Floats | float,
-    ) -> None:
-        """Rows of one sort, given by the matrices in front of the columns of b, c, d, π and x."""
-        height = next(iter(columns.values())).shape[0]
-        if height == 0:
-            return
-        ends = [*list(self.first.values())[1:], self.width]
-        widths = {name: end - begin for (name, begin), end in zip(self.first.items(), ends, strict=True)}
-        blocks = [columns.get(name, sparse.csr_array((height, width))) for name, width in widths.items()]
-        block = sparse.csr_array(sparse.hstack(blocks, format="csr"))
-        block.eliminate_zeros()
-        self.blocks.append(block)
-        self.lower.append(np.broadcast_to(lower, height).astype(np.float64))
-        self.upper.append(np.broadcast_to(upper, height).astype(np.float64))
-        self.names += _names(sort, indices)
-
-    def of_the_paper(self) -> None:
-        """flow, ask, path, act, follow, one, link and size."""
-        parts, mdp = self.parts, self.parts.mdp
-        nodes, leaves, K, A = parts.n_nodes, parts.n_leaves, parts.n_questions, mdp.n_actions
-        U, choices = len(parts.states), len(self.kind)
-        flow = flow_matrix(mdp, parts.state, parts.action) * parts.scale[None, :] / parts.flow_unit[:, None]
-        inflow = mdp.initial / parts.flow_unit
-        self.add("flow", ((s,) for s in range(mdp.n_states)), {"x": flow}, inflow, inflow)
-        each = np.ones((1, K))
-        self.add("ask", ((m,) for m in range(nodes)), {"b": sparse.kron(sparse.eye_array(nodes), each)}, 1, 1)
-        sides = sparse.csr_array(parts.sides().astype(np.float64))
-        self.add(
-            "path",
-            ((s, m) for m in range(nodes) for s in parts.states),
-            {"b": -sparse.kron(sparse.eye_array(nodes), sides), "d": sparse.eye_array(nodes * U)},
-            0,
-            0,
-        )
-        self.add(
-            "act", ((t,) for t in range(leaves)), {"c": sparse.kron(sparse.eye_array(leaves), np.ones((1, A)))}, 1, 1
-        )
-        for t in range(leaves):
-            self._follow(t)
-        one = sparse.csr_array((np.ones(choices), (self.kind, np.arange(choices))), shape=(U, choices))
-        self.add("one", ((s,) for s in parts.states), {"π": one}, 1, 1)
-        self._link()
-        if parts.max_leaves is not None and parts.max_leaves < leaves:
-            split = sparse.csr_array(np.tile(np.arange(K) > 0, nodes)[None, :].astype(np.float64))
-            self.add("size", [()], {"b": split}, -np.inf, parts.max_leaves - 1)
-
-    def _follow(self, t: int) -> None:
-        parts, U, choices = self.parts, len(self.parts.states), len(self.kind)
-        m, right = _ancestors(parts.depth, t)
-        signs = np.where(right, 1.0, -1.0)
-        directions = sparse.csr_array(
-            (
-                np.tile(signs, choices),
-                (np.repeat(np.arange(choices), len(m)), (m[None, :] * U + self.kind[:, None]).ravel()),
-            ),
-            shape=(choices, parts.n_nodes * U),
-        )
-        member = parts.classes[parts.states][self.kind] == (np.arange(choices) - self.begin[self.kind])[:, None]
-        leaf = sparse.csr_array(([1.0], ([0], [t])), shape=(1, parts.n_leaves))
-        self.add(
-            "follow",
-            ((parts.states[u], i - self.begin[u], t) for i, u in enumerate(self.kind)),
-            {
-                "c": sparse.kron(leaf, sparse.csr_array(member.astype(np.float64))),
-                "d": directions,
-                "π": -sparse.eye_array(choices),
-            },
-            -np.inf,
-            float(right.sum()),
-        )
-
-    def _link(self) -> None:
-        parts, choices = self.parts, len(self.kind)
-        pairs = np.flatnonzero(parts.kind[parts.state] >= 0)
-        s, rows = parts.state[pairs], np.arange(len(pairs))
-        choice = self.begin[parts.kind[s]] + parts.classes[s, parts.action[pairs]]
-        ratio = parts.most[pairs] / parts.scale[pairs]
-        self.add(
-            "link",
-            zip(s, parts.action[pairs], strict=True),
-            {
-                "x": sparse.csr_array((np.ones(len(pairs)), (rows, pairs)), shape=(len(pairs), len(parts.state))),
-                "π": sparse.csr_array((-ratio, (rows, choice)), shape=(len(pairs), choices)),
-            },
-            -np.inf,
-            0,
-        )
-
-    def budget(self) -> None:
-        """At most the budget may be lost."""
-        worth = self.parts.objective * self.parts.scale
-        self.add("budget", [()], {"x": sparse.csr_array(worth[None, :])}, -1, np.inf)
-
-    def symmetry(self) -> None:
-        """twins, alike, shape and order."""
-        parts = self.parts
-        for m in range(parts.n_nodes):
-            children = [child for child in (2 * m + 1, 2 * m + 2) if child < parts.n_nodes]
-            if children:
-                self._shape(m, children)
-            else:
-                self._twins(m)
-            for child in (2 * m + 1, 2 * m + 2):
-                for below in _descendants(child, parts.n_nodes):
-                    self._order(m, below, right=child == 2 * m + 2)
-
-    def _shape(self, m: int, children: list[int]) -> None:
-        entries = sparse.lil_array((len(children), self.parts.n_nodes * self.parts.n_questions))
-        for row, child in enumerate(children):
-            entries[row, m * self.parts.n_questions] = 1
-            entries[row, child * self.parts.n_questions] = -1
-        self.add("shape", ((m, child) for child in children), {"b": entries}, -np.inf, 0)
-
-    def _twins(self, m: int) -> None:
-        parts, A = self.parts, self.parts.mdp.n_actions
-        unsplit = sparse.lil_array((A, parts.n_nodes * parts.n_questions))
-        unsplit[:, m * parts.n_questions] = np.ones((A, 1))
-        left = 2 * m + 1 - parts.n_nodes
-        leaves = sparse.eye_array(parts.n_leaves, format="csr")
-        one, other = leaves[[left]], leaves[[left + 1]]
-        both, differ = (sparse.kron(row, sparse.eye_array(A)) for row in (one + other, other - one))
-        self.add("twins", ((m, a) for a in range(A)), {"b": -unsplit, "c": both}, -np.inf, 1)
-        self.add("alike", ((m, a) for a in range(A)), {"b": unsplit, "c": differ}, -np.inf, 1)
-
-    def _order(self, m: int, below: int, *, right: bool) -> None:
-        parts, K = self.parts, self.parts.n_questions
-        sides = parts.sides().astype(np.float64)
-        here = sides if right else 1 - sides
-        # Question k' divides the side of question k when some kinds there go right and some do not.
-        went_right = here.T @ sides
-        useless = (went_right == 0) | (went_right == here.sum(axis=0)[:, None])
-        useless[:, 0] = False
-        rows = 1 + np.flatnonzero(useless[1:].any(axis=1))
-        entries = sparse.lil_array((len(rows), parts.n_nodes * K))
-        entries[:, below * K : (below + 1) * K] = useless[rows]
-        entries[np.arange(len(rows)), m * K + rows] = 1
-        self.add("order", ((m, k, below) for k in rows.tolist()), {"b": entries}, -np.inf, 1)
-
-
-def _ancestors(depth: int, t: int) -> tuple[Ints, Bools]:
-    """The nodes above leaf t from the root down, and whether it lies on their right."""
-    right = np.array([t >> (depth - 1 - level) & 1 for level in range(depth)], dtype=np.bool_)
-    nodes = np.array([2**level - 1 + (t >> (depth - level)) for level in range(depth)], dtype=np.int64)
-    return nodes, right
-
-
-def _descendants(m: int, n_nodes: int) -> Iterator[int]:
-    """A node and all nodes below it."""
-    if m < n_nodes:
-        yield m
-        yield from _descendants(2 * m + 1, n_nodes)
-        yield from _descendants(2 * m + 2, n_nodes)
+    yield from names("b", product(range(parts.n_nodes), range(parts.n_questions)))
+    yield from names("c", product(range(parts.n_leaves), range(parts.mdp.n_actions)))
+    yield from names("d", ((s, m) for m in range(parts.n_nodes) for s in parts.states))
+    yield from names("π", ((s, q) for s, n in zip(parts.states, parts.n_classes, strict=True) for q in range(n)))
+    yield from names("x", zip(parts.state, parts.action, strict=True))

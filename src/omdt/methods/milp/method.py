@@ -7,7 +7,8 @@ from omdt import planning
 from omdt.limits import Limits
 from omdt.mdp import MDP, Bools
 from omdt.methods.milp.backend import Backend, Record
-from omdt.methods.milp.formulation import encode, formulate
+from omdt.methods.milp.encoding import encode
+from omdt.methods.milp.formulation import formulate
 from omdt.methods.options import MilpOptions
 from omdt.methods.search.local import local_search
 from omdt.methods.shrinking import shrunk

@@ -1,0 +1,8 @@
+"""Solutions: what a method claims, what `solve` makes of it, and its JSON form."""
+
+from omdt.solution.claim import Claim, Stop
+from omdt.solution.figures import MAX, MIN
+from omdt.solution.gaps import relative_gap, tolerated_excess
+from omdt.solution.solution import Solution, load
+
+__all__ = ["MAX", "MIN", "Claim", "Solution", "Stop", "load", "relative_gap", "tolerated_excess"]
