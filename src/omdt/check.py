@@ -67,8 +67,8 @@ Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 Numbers: TypeAlias = npt.NDArray[np.float64]  # or Fractions with `exact`, likewise wherever a single number is a float
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Shape: TypeAlias = "type | UnionType | list[Shape] | tuple[Shape, ...] | dict[str, tuple[Shape, ...]]"
-Place: TypeAlias = tuple[tuple[int, ...], int, int]  # path (0 left, 1 right), region, and action, −1 for an open place
-Case: TypeAlias = tuple[Place, ...]  # a partial tree, its leaves and open places from left to right
+CasePlace: TypeAlias = tuple[tuple[int, ...], int, int]  # path (0 left, 1 right), region, action (−1 if it is open)
+Case: TypeAlias = tuple[CasePlace, ...]  # a partial tree, its leaves and open places from left to right
 Step: TypeAlias = list[Json]  # of a proof: its kind, and the entries that `STEP` lists
 Label: TypeAlias = tuple[str, int]  # a way to continue at an open place: ("action", a) or ("question", k)
 Group: TypeAlias = tuple[str, bool, tuple[float, ...] | None]  # column, equality?, numbers to compare with or all
@@ -140,14 +140,15 @@ def fits(value: Json, shape: Shape) -> bool:
 
 
 def typed(value: Json, kind: type[T], what: str) -> T:
-    """A JSON value of this type."""
+    """A JSON value of this type; a truth value is no number."""
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise UnreadableError(f"{what} is {value!r:.40}, not of the type {kind.__name__}")
+        nouns = {int: "a whole number", str: "a text", list: "a list", dict: "an object"}
+        raise UnreadableError(f"{what} is {value!r:.40}, not {nouns[kind]}")
     return value
 
 
 def finite(value: Json, what: str, largest: float = sys.float_info.max) -> float:
-    """A number."""
+    """A JSON value that is a number, and not too large."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= largest:
         raise UnreadableError(f"{what} is {value!r:.40}, not a finite number")
     return float(value)
@@ -686,7 +687,7 @@ class Problem(Arithmetic):
 
     @cached_property
     def decisive(self) -> Bools:
-        """[S] where actions differ in rewards or transitions; everywhere, if nowhere."""
+        """[S] whether actions differ in rewards or transitions; all states, if they differ in none."""
         m = self.model
         lengths = np.diff(m.indptr).reshape(self.S, self.A)
         alike = (m.rewards == m.rewards[:, :1]).all(axis=1) & (lengths == lengths[:, :1]).all(axis=1)
@@ -838,7 +839,7 @@ class Options:
         Q, rounding = problem.q_values(V)
         gain = Q - V[:, None] + rounding
         fixed = np.flatnonzero(actions >= 0)
-        excess = max([0, *gain[fixed, actions[fixed]].tolist()])
+        excess: float = max([0, *gain[fixed, actions[fixed]].tolist()])
         opens = [(region, size.below(case, path).depth) for path, region, action in case if action < 0]
         gaining: list[list[bytes]] = [[] for _ in range(problem.A)]
         for box in dict.fromkeys(box for region, k in opens for box in self.boxes(region, k)):
@@ -848,8 +849,7 @@ class Options:
         for a, boxes in enumerate(gaining):
             for j in range(0, len(boxes), problem.columns):
                 excess = max(excess, self._kept_gain(boxes[j : j + problem.columns], a, gain[:, a]))
-        bound: float = problem.at_start(V).high + problem.error_of(excess)
-        return bound
+        return problem.at_start(V).high + problem.error_of(excess)
 
     def _kept_gain(self, boxes: list[bytes], a: int, gain: Numbers) -> float:
         """The most that is gained by keeping an action until a box is left: D = gain + γ P D inside the box."""
@@ -945,8 +945,8 @@ def slack_of(problem: Problem, size: Size, renaming: Renaming) -> float:
     start = abs(problem.initial[g] - problem.initial).sum()
     off = problem.error_of(rewards.max() + problem.discount * transitions.max() * problem.largest_return)
     steps = 2 * size.leaves**2 * (A + problem.sides.shape[1])
-    slack: float = (off + start * problem.largest_return) * problem.mass * steps * (1 + problem.rounding(8, 1.0))
-    return slack
+    slack: float = (off + start * problem.largest_return) * problem.mass * steps
+    return slack * (1 + problem.rounding(8, 1.0))
 
 
 class Checker:
@@ -976,7 +976,7 @@ class Checker:
                 follow(raw, *entries)
             except RejectedError as error:
                 raise RejectedError(f"record {number} ({kind}): {error}") from None
-            except (ArithmeticError, LookupError, ValueError) as error:
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 raise UnreadableError(f"record {number} ({kind}) is not understood: {error}") from None
         for key in list(self.pending):
             self._verify(key)
@@ -1169,7 +1169,7 @@ class Checker:
     def _vector(self, raw: bytes) -> Numbers:
         """The vector of a record, of 32-bit or 64-bit numbers."""
         types = {4 * self.problem.S: "<f4", 8 * self.problem.S: "<f8"}
-        reject_if(len(raw) not in types, f"a vector has {len(raw)} bytes")
+        reject_if(len(raw) not in types, f"a vector has {len(raw)} bytes, not 4 or 8 per state")
         with np.errstate(invalid="ignore"):
             vector = np.frombuffer(raw, dtype=types[len(raw)]).astype(np.float64)
         reject_if(not np.all(np.abs(vector) <= LARGEST), "a vector is not finite")
