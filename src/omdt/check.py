@@ -1117,7 +1117,7 @@ class Checker:
     def _left_out(self, context: int, case: Case, size: Size) -> float:
         allowed = self.contexts[context].allowed & ~self.excluded
         fixed = [(self.problem.regions[region], action) for _, region, action in case if action >= 0]
-        reject_if(all(allowed[it].all() for it in fixed), "no leaf takes an action that is left out")
+        reject_if(all(allowed[it].all() for it in fixed), "no leaf takes an excluded action")
         return math.inf
 
     def _halves(self, context: int, case: Case, size: Size, pairs: list[tuple[int, int]]) -> float:
