@@ -243,6 +243,10 @@ def test_bad_models_are_bad_input(files: Path) -> None:
         ("initial", arrays["initial"] * 2),
         ("discount", np.float64(2)),
         ("action_names", np.array(["a"])),
+        ("action_names", arrays["action_names"][None]),
+        ("feature_names", np.array("X")),
+        ("indptr", np.array(0)),
+        ("discount", np.array([0.9, 0.9])),
         ("features", np.full_like(arrays["features"], np.nan)),
     ):
         np.savez(files / "bad.npz", **(arrays | {name: array}))

@@ -161,9 +161,7 @@ class Records:
         self.stream, self.limit = stream, limit
         self.digest = hashlib.sha256()
         self.head = self._line()
-        unreadable_if(
-            not fits(self.head, {FORMAT: (dict,)}), f"this is no certificate: it does not begin with {FORMAT!r}"
-        )
+        unreadable_if(not fits(self.head, {FORMAT: (dict,)}), f"this is no certificate: its format is not {FORMAT!r}")
 
     def __iter__(self) -> Iterator[tuple[list[Json], bytes]]:
         while True:
@@ -249,7 +247,8 @@ def read_model(path: Path, fallback: str | None = None) -> Model:
 
 
 def _model(arrays: Arrays, fallback: str | None) -> Model:
-    features, actions = (tuple(str(name) for name in arrays[key].ravel()) for key in MODEL_NAMES)
+    unreadable_if(any(arrays[key].ndim != 1 for key in MODEL_NAMES), "the names of features or actions are no list")
+    features, actions = (tuple(str(name) for name in arrays[key]) for key in MODEL_NAMES)
     fallback = str(arrays["fallback"]) if fallback is None and "fallback" in arrays else fallback
     unreadable_if(fallback not in (None, *actions), f"the fallback {fallback!r:.80} is not an action of the model")
     if "available" in arrays:
@@ -461,9 +460,8 @@ class Claimed:
         for key, names in (("feature_names", columns.names), ("action_names", model.action_names)):
             other = f"the solution is of another problem: its {key} are not those of the model"
             unreadable_if(data.get(key) != list(names), other)
-        numbers = ("value", "bound", "discount")
         self.value, self.bound, self.discount = (
-            finite(data.get(key), f"the solution's {key}", LARGEST) for key in numbers
+            finite(data.get(key), f"the solution's {key}", LARGEST) for key in ("value", "bound", "discount")
         )
         other = f"the solution is for the discount {self.discount!r}, the model has {model.discount!r}"
         unreadable_if(self.discount != model.discount, other)
@@ -484,17 +482,15 @@ class Claimed:
             content, states, level = stack.pop()
             node = typed(content, dict, "a node of the tree")
             if "action" in node:
-                unreadable_if(
-                    node["action"] not in actions, f"the tree takes the unknown action {node['action']!r:.80}"
-                )
-                self.policy[states] = actions.index(node["action"])
+                action = typed(node["action"], str, "the action of a leaf")
+                unreadable_if(action not in actions, f"the tree takes the unknown action {action!r:.80}")
+                self.policy[states] = actions.index(action)
                 self.depth, self.leaves = max(self.depth, level), self.leaves + 1
                 continue
             feature, equality = typed(node.get("feature"), str, "the feature of a node"), "equals" in node
             unreadable_if(feature not in columns.names, f"the tree asks for the unknown feature {feature!r:.80}")
-            number = finite(
-                node["equals"] if equality else node.get("threshold"), f"what {feature!r:.80} is compared with"
-            )
+            compared = node.get("equals", node.get("threshold"))
+            number = finite(compared, f"what {feature!r:.80} is compared with")
             column = columns.values[states, columns.names.index(feature)]
             right = column != number if equality else column > number
             self.asked.append(Asked(feature, equality, states, right))
