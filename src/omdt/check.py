@@ -127,6 +127,8 @@ def fits(value: Json, shape: Shape) -> bool:
     [shape] is a list of any length, (shape, …) one with just these entries, and {kind: (shape, …)} one that begins with
     its kind.
     """
+    if shape is int:  # the most frequent one by far
+        return type(value) is int and abs(value) <= LARGEST
     if isinstance(shape, dict):
         kind = value[0] if isinstance(value, list) and value else None
         return isinstance(value, list) and isinstance(kind, str) and kind in shape and fits(value[1:], shape[kind])
@@ -965,7 +967,8 @@ class Checker:
     def follow(self, records: Records) -> None:
         """Check everything up to the end."""
         for number, (record, raw) in enumerate(records):
-            unreadable_if(not fits(record, RECORD), f"record {number} is no record of a certificate: {record!r:.80}")
+            if not fits(record, RECORD):
+                raise UnreadableError(f"record {number} is no record of a certificate: {record!r:.80}")
             kind, *entries = record
             follow: Callable[..., None] = getattr(self, f"_{kind}")
             try:
