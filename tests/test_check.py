@@ -1,15 +1,9 @@
 """Certificates: the checker accepts every proof of the search, and nothing that is false, however it was changed."""
 
-import ast
 import gzip
-import hashlib
 import json
-import shutil
 import signal
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -17,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import omdt
 from brute_force import best_return, returns, threshold_questions, tree_policies
-from omdt import check, cli, planning
-from omdt.certificate import Writer, model_of
+from certificates import Records, packed, read, write
+from omdt import check, planning
+from omdt.certificate import model_of
 from omdt.errors import InputError, InputWarning
 from omdt.limits import Limits
 from omdt.mdp import MDP
@@ -32,8 +26,6 @@ from omdt.solution import Solution, Stop
 from omdt.task import Task
 from omdt.watch import Watch
 from tasks import MEMORY, random_mdp, rare_paths, symmetric_mdp
-
-Records = list[tuple[list[Any], bytes]]
 
 
 def disturb(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,20 +100,6 @@ def chosen(splits: omdt.Splits, kept: Any) -> omdt.Splits:
     return replace(
         splits, feature=splits.feature[kept], threshold=splits.threshold[kept], equality=splits.equality[kept]
     )
-
-
-def read(path: Path) -> Records:
-    with gzip.open(path) as stream:
-        records = check.Records(stream, 1 << 30)
-        return [(records.head, b""), *records]
-
-
-def write(path: Path, records: Records) -> None:
-    with open(path, "wb") as stream:
-        writer = Writer(stream, records[0][0][1])
-        for record, raw in records[1:]:
-            writer.write(*record, raw=raw)
-        writer.close()
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -422,7 +400,7 @@ def test_a_changed_byte_is_noticed(tmp_path: Path) -> None:
     for place in rng.choice(len(content), 500, replace=False):
         changed = bytearray(content)
         changed[place] ^= 1 << int(rng.integers(8))
-        path.write_bytes(check.HEAD + gzip.compress(bytes(changed), mtime=0)[10:])
+        path.write_bytes(packed(bytes(changed)))
         with pytest.raises((check.RejectedError, check.UnreadableError)):
             proven.check()
 
@@ -596,260 +574,3 @@ def test_what_has_no_certificate(tmp_path: Path) -> None:
         omdt.solve(omdt.make("frozenlake", size=40), max_depth=1, certificate=tmp_path / "c")
     with pytest.raises(InputError, match="certificate"):
         omdt.solve(mdp, method="copy", certificate=tmp_path / "c")
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    """A directory with the solution, the certificate and the model of a small problem."""
-    mdp = omdt.make("frozenlake_4x4")
-    omdt.solve(mdp, max_depth=1, certificate=tmp_path / "c").save(tmp_path / "s.json")
-    omdt.write(mdp, tmp_path / "m.npz")
-    return tmp_path
-
-
-def lines(*records: Any) -> bytes:
-    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
-
-
-HEAD = [check.FORMAT, {}]
-BAD_CERTIFICATES: dict[str, Callable[[bytes], bytes]] = {
-    "empty": lambda whole: b"",
-    "no gzip": lambda whole: b"hello",
-    "cut off": lambda whole: whole[: len(whole) // 2],
-    "without its end": lambda whole: packed(gzip.decompress(whole).rsplit(b"\n", 2)[0] + b"\n"),
-    "more after its end": lambda whole: packed(gzip.decompress(whole) + b"[]\n"),
-    "another format": lambda whole: packed(lines(["omdt-certificate-0", {}])),
-    "no list": lambda whole: packed(lines({"a": 1})),
-    "no JSON": lambda whole: packed(b"hello\n"),
-    "deep JSON": lambda whole: packed(b"[" * 100_000 + b"\n"),
-    "no text": lambda whole: packed(b'["\xff\xff"]\n'),
-    "an endless line": lambda whole: packed(b" " * (check.MAX_LINE + 1)),
-    "a huge number": lambda whole: packed(lines(HEAD)[:-1] + b"\n[" + b"9" * 10_000 + b"]\n"),
-}
-
-
-def packed(content: bytes) -> bytes:
-    return check.HEAD + gzip.compress(content, mtime=0)[10:]
-
-
-@pytest.mark.parametrize("case", BAD_CERTIFICATES)
-def test_bad_certificates_are_bad_input(case: str, files: Path) -> None:
-    path = files / "c"
-    path.write_bytes(BAD_CERTIFICATES[case](path.read_bytes()))
-    mdp, solution = omdt.make("frozenlake_4x4"), json.loads((files / "s.json").read_text())
-    with pytest.raises((check.UnreadableError, check.RejectedError)):
-        check.check(model_of(mdp), solution, path)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        ["unknown", 0],
-        ["follow", 0],
-        ["branch", 0],
-        ["branch", 0, 0, [], 10**9],
-        ["branch", 0, 0, [], -1],
-        ["branch", "0", 0, [], 0],
-        ["branch", 0, True, [], 0],
-        ["branch", 0, [], [], 0],
-        ["branch", 0, 0, [["action", 0, 0]], 0],
-        ["branch", 0, 0, 5, 0],
-        ["region", 0, 10**30, 0, 0],
-        ["region", 0, 0, 2, 0],
-        ["loss", 0, [[0, 99]], 1.0, 1.0, 0],
-        ["claim", 0, 0, 10**9, 10**9, [], 0],
-        ["claim", 0, 0, -1, 1, [], 0],
-        ["close", 0, 0, [], 0],
-        ["close", 0, 0, ["options"], 0],
-        ["close", 0, 0, ["value"], 0],
-        ["close", 0, 10**9, ["s", [], [-1]], 0],
-        ["close", {}, 0, ["s", [], [-1]], 0],
-        ["context", 7, 0],
-        ["symmetry", 0],
-        ["without", 0, 99, 0],
-    ],
-    ids=str,
-)
-def test_records_that_make_no_sense(record: list[Any], files: Path) -> None:
-    path = files / "c"
-    head = read(path)[0][0]
-    content = lines(head, record)
-    digest = hashlib.sha256(content).hexdigest()
-    path.write_bytes(packed(content + lines(["end", digest])))
-    mdp, solution = omdt.make("frozenlake_4x4"), json.loads((files / "s.json").read_text())
-    with pytest.raises((check.UnreadableError, check.RejectedError)):
-        check.check(model_of(mdp), solution, path)
-
-
-def test_the_command_line(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(files)
-    run = CliRunner().invoke
-    words = ["check", "s.json", "frozenlake_4x4"]
-    assert "was not checked" in run(cli.app, words).output
-    for more in ([], ["--exact"]):
-        accepted = run(cli.app, [*words, "--certificate", "c", *more])
-        assert accepted.exit_code == 0
-        assert accepted.output.startswith("VERIFIED")
-    solution = json.loads(Path("s.json").read_text())
-    Path("false.json").write_text(json.dumps(solution | {"bound": solution["value"] / 2}))
-    rejected = run(cli.app, ["check", "false.json", "frozenlake_4x4", "--certificate", "c"])
-    assert rejected.exit_code == 1
-    assert rejected.output.startswith("NOT VERIFIED")
-    unreadable = run(cli.app, [*words, "--certificate", "m.npz"])
-    assert isinstance(unreadable.exception, InputError)
-    assert isinstance(run(cli.app, ["check", "m.npz", "frozenlake_4x4"]).exception, InputError)
-    assert isinstance(run(cli.app, ["check", "nothing.json", "frozenlake_4x4"]).exception, InputError)
-    solved = run(cli.app, ["solve", "xor", "--depth", "1", "--method", "milp", "--certificate", "d"])
-    assert isinstance(solved.exception, InputError)
-
-
-def test_the_discount_of_the_solution_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    run = CliRunner().invoke
-    words = ["solve", "frozenlake_4x4", "--depth", "1", "--discount", "0.9", "--output", "s", "--certificate", "c"]
-    assert run(cli.app, words).exit_code == 0
-    verified = run(cli.app, ["check", "s", "frozenlake_4x4", "--certificate", "c"])
-    assert verified.exit_code == 0
-    assert "the discount is 0.9, as in the solution, not 0.99" in verified.output
-
-
-@pytest.mark.parametrize("content", ["{}", "[]", '{"format": "omdt-front-1"}'])
-def test_files_that_are_no_solutions_are_refused_in_the_same_words(tmp_path: Path, run, content) -> None:
-    path = tmp_path / "z.json"
-    path.write_text(content)
-    checked, exported = run("check", path), run("export", path, "--to", "text")
-    assert checked == exported
-    assert checked[0] == 2
-    assert "its format is not 'omdt-solution-1'" in checked[2]
-
-
-TABLE = "x,action,next x,probability,reward\n0,go,1,1,1\n1,go,0,1,0\n"
-
-
-@pytest.mark.parametrize(
-    ("discount", "told"),
-    [("0.5", ["omdt: the discount is 0.5, as in the solution"]), ("0.99", [])],
-)
-def test_the_discount_of_a_table_is_told_once(tmp_path: Path, monkeypatch, run, discount, told) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("table.csv").write_text(TABLE)
-    assert run("solve", "table.csv", "--depth", 1, "--discount", discount, "--output", "s")[0] == 0
-    status, out, err = run("check", "s", "table.csv")
-    assert (status, err.splitlines()) == (0, told)
-    assert out
-
-
-def test_the_checker_needs_numpy_alone(files: Path) -> None:
-    """It runs as a file by itself, where nothing of the package can be imported."""
-    source = Path(check.__file__)
-    imported = [
-        node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
-    names = {name.split(".")[0] for node in imported for name in modules(node)}
-    assert names - sys.stdlib_module_names == {"numpy"}
-    shutil.copy(source, files / "alone.py")
-    for solution, status in (("s.json", 0), ("false.json", 1), ("m.npz", 2)):
-        content = json.loads((files / "s.json").read_text())
-        (files / "false.json").write_text(json.dumps(content | {"value": content["value"] + 1}))
-        command = [sys.executable, "-I", "alone.py", solution, "m.npz", "--certificate", "c"]
-        done = subprocess.run(command, cwd=files, capture_output=True, text=True, check=False)
-        assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def modules(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    if isinstance(node, ast.ImportFrom):
-        yield node.module or ""
-    else:
-        yield from (alias.name for alias in node.names)
-
-
-def test_bad_models_are_bad_input(files: Path) -> None:
-    with np.load(files / "m.npz") as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    for name, array in (
-        ("data", arrays["data"] * 0.9),
-        ("indices", arrays["indices"] + 5),
-        ("indptr", arrays["indptr"][:-1]),
-        ("rewards", arrays["rewards"][0]),
-        ("initial", arrays["initial"] * 2),
-        ("discount", np.float64(2)),
-        ("action_names", np.array(["a"])),
-        ("features", np.full_like(arrays["features"], np.nan)),
-    ):
-        np.savez(files / "bad.npz", **(arrays | {name: array}))
-        with pytest.raises(check.UnreadableError):
-            check.read_model(files / "bad.npz")
-    (files / "bad.npz").write_bytes(b"hello")
-    with pytest.raises(check.UnreadableError):
-        check.read_model(files / "bad.npz")
-
-
-MASK = np.array([[1, 1], [0, 1], [1, 0]], dtype=bool)
-
-
-def limited(**changes: Any) -> MDP:
-    """Both actions lead from state 0 to state 1 and from there back; state 2 is out of reach."""
-    P = np.zeros((3, 2, 3))
-    P[0, :, 1] = P[1, :, 0] = P[2, :, 2] = 1
-    return MDP.from_dense(P, [[1, 0], [0, 2], [0, 0]], [1, 0, 0], np.arange(3.0), **({"available": MASK} | changes))
-
-
-@pytest.mark.parametrize(
-    ("change", "fragment"),
-    [
-        ({"available": MASK.T}, "its shape is"),
-        ({"available": MASK.ravel()}, "its shape is"),
-        ({"available": MASK * 2}, "truth values"),
-        ({"available": MASK * 0.5}, "truth values"),
-        ({"available": MASK.astype(str)}, "truth values"),
-        ({"available": MASK & False}, "a state has no available action"),
-        ({"fallback": np.array("fly")}, "the fallback 'fly' is not an action"),
-    ],
-)
-def test_what_is_available_must_fit_the_model(tmp_path: Path, change: dict[str, Any], fragment: str) -> None:
-    path = tmp_path / "m.npz"
-    omdt.write(limited(fallback="action_1"), path)
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    np.testing.assert_array_equal(check.read_model(path).available, MASK)
-    np.savez(path, **(arrays | {"available": MASK.astype(np.int8)}))
-    np.testing.assert_array_equal(check.read_model(path).available, MASK)
-    np.savez(path, **(arrays | change))
-    with pytest.raises(check.UnreadableError, match=fragment):
-        check.read_model(path)
-    omdt.write(limited(available=()), path)
-    with pytest.raises(check.UnreadableError, match="the fallback 'fly' is not an action"):
-        check.read_model(path, "fly")
-
-
-def test_a_forbidden_name_is_rejected(tmp_path: Path, run: Any) -> None:
-    mdp, model, path = limited(), tmp_path / "m.npz", tmp_path / "s.json"
-    omdt.write(mdp, model)
-    solution = omdt.solve(mdp, max_depth=1, unavailable="forbid").to_dict()
-    path.write_text(json.dumps(solution))
-    status, out, err = run("check", path, model)
-    assert status == 0
-    assert "2 of 3 states offer some but not all of the 2 actions" in err
-    assert "VERIFIED, and the tree names no unavailable action; the bound was not checked" in out
-    # State 2 does not offer the second action, but nothing leads there.
-    for leaf, allowed in (("action_1", True), ("action_0", False)):
-        tree = omdt.TreePolicy.leaf(mdp.action_names.index(leaf), mdp.feature_names, mdp.action_names)
-        false = solution | {"tree": tree.to_dict(), "value": omdt.evaluate(mdp, tree)}
-        path.write_text(json.dumps(false))
-        status, out, _ = run("check", path, model)
-        assert status == (0 if allowed else 1)
-        assert check.check(check.read_model(model), false | {"unavailable": "fallback"}, None).forbid is False
-        for plain in (model_of(mdp), check.read_model(model)):
-            if allowed:
-                assert check.check(plain, false, None).forbid
-                continue
-            with pytest.raises(check.RejectedError, match="in state 1 the tree names 'action_0', which is not avail"):
-                check.check(plain, false, None)
-    with pytest.raises(check.UnreadableError, match="'ignore', not fallback or forbid"):
-        check.check(model_of(mdp), solution | {"unavailable": "ignore"}, None)
-
-
-def test_words_say_that_unavailable_names_are_forbidden() -> None:
-    verdict = check.Verdict(1.0, 1.0, 1, forbid=True)
-    assert "VERIFIED: the tree names no unavailable action and returns 1, and no tree" in check.words(verdict)

@@ -1,15 +1,17 @@
 """Certificates: the file that proves a bound, written record by record while the proof is found.
 
 A certificate is a gzip stream of records. A record is one line of JSON, a list that begins with the kind of the record
-and ends with the number of raw bytes that follow the line; these are a vector, of 32-bit or 64-bit floating-point
-numbers or 32-bit integers, little-endian. The first line names the format and what the proof is about, the last one has
-the SHA-256 of all bytes before it. The page "What proven means here" lists the records; `check` reads them.
+and ends with the number of raw bytes that follow the line. These bytes are a vector of little-endian numbers: 32-bit or
+64-bit floating-point numbers, or 32-bit integers. The first line names the format and says what the proof is about, the
+last line has the SHA-256 of all bytes before it. The page "What proven means here" lists the records; `check` reads
+them.
 """
 
 import gzip
 import hashlib
 import json
-from typing import Any, BinaryIO
+from collections.abc import Mapping
+from typing import BinaryIO
 
 import numpy as np
 
@@ -18,15 +20,15 @@ from omdt.mdp import MDP
 
 
 class Writer:
-    """Writes a certificate into a stream."""
+    """Writes a certificate into a stream; `head` says what the proof is about."""
 
-    def __init__(self, stream: BinaryIO, head: dict[str, Any]) -> None:
+    def __init__(self, stream: BinaryIO, head: Mapping[str, object]) -> None:
         self.stream = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=9)
         self.digest = hashlib.sha256()
         self._put(json.dumps([check.FORMAT, head]).encode() + b"\n")
 
-    def write(self, *record: Any, raw: bytes = b"") -> None:
-        """Add a record."""
+    def write(self, *record: object, raw: bytes = b"") -> None:
+        """Add a record: its kind, its entries, and the raw bytes of its vector."""
         self._put(json.dumps([*record, len(raw)], separators=(",", ":"), allow_nan=False).encode() + b"\n" + raw)
 
     def close(self) -> None:
@@ -40,9 +42,16 @@ class Writer:
 
 
 def model_of(mdp: MDP) -> check.Model:
-    """The problem in the plain arrays that the checker reads."""
-    P = mdp.transitions
-    indices, indptr = P.indices.astype(np.int64), P.indptr.astype(np.int64)
-    dynamics = (P.data, indices, indptr, mdp.rewards, mdp.initial, mdp.features, mdp.discount)
-    available = None if mdp.all_available else mdp.available
-    return check.Model(*dynamics, mdp.feature_names, mdp.action_names, available)
+    """The MDP in the plain arrays that the checker reads."""
+    return check.Model(
+        data=mdp.transitions.data,
+        indices=mdp.transitions.indices.astype(np.int64),
+        indptr=mdp.transitions.indptr.astype(np.int64),
+        rewards=mdp.rewards,
+        initial=mdp.initial,
+        features=mdp.features,
+        discount=mdp.discount,
+        feature_names=mdp.feature_names,
+        action_names=mdp.action_names,
+        available=None if mdp.all_available else mdp.available,
+    )

@@ -1,4 +1,4 @@
-"""Checking: the independent checker applied to files, with errors as the rest of the package reports them."""
+"""Checking: runs the independent checker on files, and reports bad files as the rest of the package does."""
 
 import json
 from pathlib import Path
@@ -12,10 +12,12 @@ from omdt.source import Source
 
 
 def read_solution(path: Path) -> dict[str, Any]:
-    """The content of a file that `omdt solve --output` wrote, as far as is needed to find its problem again.
+    """The content of a file that `omdt solve --output` wrote.
+
+    Only the entries that are needed to find its problem again are checked here.
 
     Raises:
-        InputError: if the file is not what it should be.
+        InputError: if the file cannot be read, or is no solution.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -34,7 +36,7 @@ def read_solution(path: Path) -> dict[str, Any]:
 
 
 def source_of(data: dict[str, Any], path: Path) -> Source | None:
-    """How the solution of a file says that its problem can be found again."""
+    """Where the problem of a solution came from, as its file records it; None if it records nothing."""
     try:
         return None if data.get("source") is None else Source.from_dict(data["source"], path.parent)
     except InputError as error:
@@ -49,12 +51,12 @@ def verify(
     Args:
         solution: what `read_solution` returned.
         mdp: the problem that was solved.
-        certificate: a file that `omdt solve --certificate` wrote.
-        exact: whether to compute with rational numbers.
+        certificate: a file that `omdt solve --certificate` wrote; without it the bound is not checked.
+        exact: whether to compute with rational numbers, which is slow.
 
     Raises:
-        InputError: if a file is not what it should be.
-        check.RejectedError: if something that is claimed is not proven.
+        InputError: if the solution or the certificate cannot be read.
+        check.RejectedError: if something that the solution claims is not proven.
     """
     try:
         return check.check(model_of(mdp), solution, certificate, exact=exact)
