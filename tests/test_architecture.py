@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "questions": BASIC | FIRST_THREE | {"check"},
     "methods": BASIC
     | FIRST_THREE
-    | {"planning", "solution", "simulation", "methods", "unavailable", "watch"}
+    | {"planning", "processes", "solution", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
     "solving": BASIC
     | FIRST_THREE

@@ -8,7 +8,6 @@ from itertools import product
 from multiprocessing import get_context
 from typing import Any
 
-import loky
 import numpy as np
 import pytest
 
@@ -166,19 +165,6 @@ def _frontier_of(mdp: MDP, splits: Splits, limits: Limits) -> frontier.Frontier:
     local = LocalSearch(mdp, splits, limits, watch)
     local.start()
     return frontier.Frontier(mdp, limits, watch, local)
-
-
-def test_what_workers_remember_is_not_taken_for_a_leak() -> None:
-    """The processes of loky are started anew when they take more memory than an environment variable says."""
-    pool = loky.ProcessPoolExecutor(1, env=frontier.KEEP_WORKERS)
-    try:
-        assert pool.submit(_allowed_leak).result() == 2**50
-    finally:
-        pool.shutdown(kill_workers=True)
-
-
-def _allowed_leak() -> int:
-    return int(loky.process_executor._MAX_MEMORY_LEAK_SIZE)
 
 
 def test_symmetries_are_found_and_leave_returns_as_they_are() -> None:

@@ -14,23 +14,23 @@ shows in the proof itself, nor in the tree.
 import heapq
 import itertools
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import Any
+from functools import partial
 
 import numpy as np
 
+from omdt.errors import LostWorkerError
 from omdt.mdp import MDP, Bools, Floats
 from omdt.methods.search.boxes import decisive
 from omdt.methods.search.exact import MAX_PINS, Case, Explorer, Findings, Incumbent, Partial, budget_of
 from omdt.methods.search.local import LocalSearch, Size
 from omdt.methods.search.symmetry import Symmetries, find, nothing
 from omdt.planning import Certified
+from omdt.processes import POLL_SECONDS, Pool
 from omdt.solution import Limits
 from omdt.watch import Watch, one_thread
 
@@ -56,19 +56,10 @@ FRESH = 0.9
 """Tables are made anew when the budget has shrunk to this part of theirs."""
 
 MAX_LOST = 5
-"""After so many losses of a process, this one explores alone."""
+"""Number of lost processes after which this one explores alone: what killed them will kill others."""
 
 SOLO_SECONDS = 1.0
-"""Other processes are started when the search has taken so long."""
-
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
-"""Many threads of the linear algebra wait for one another on systems as small as these, and round differently."""
-
-KEEP_WORKERS = {"LOKY_MAX_MEMORY_LEAK_SIZE": str(2**50)}
-"""What an explorer remembers is no leak, and limited already: loky must not start its process anew for it."""
-
-POLL_SECONDS = 0.1
-"""How often a waiting process looks whether it was interrupted."""
+"""Seconds of search after which other processes are started: they take as long to start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,18 +91,9 @@ _exploring = threading.Lock()
 """An explorer works on one case at a time, also where an executor has many threads."""
 
 
-def _start_worker(problem: Problem, parent: int) -> None:
-    """Get a process of our own ready; interrupts are its parent's business, with which it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+def _prepare(problem: Problem) -> None:
+    """Make the explorer of a process that was started for a problem."""
     _explorers[problem.name] = problem.explorer()
-
-
-def _end_with(parent: int) -> None:
-    """End this process when its parent has gone: one that was killed could not tell its workers."""
-    while os.getppid() == parent:
-        time.sleep(POLL_SECONDS)
-    os._exit(1)
 
 
 def explore(problem: Problem | str, case: Case, incumbent: Incumbent, nodes: int, deadline: float) -> Findings:
@@ -137,47 +119,43 @@ def explore(problem: Problem | str, case: Case, incumbent: Incumbent, nodes: int
 class Workers:
     """Those who explore: the given executor, or processes of our own, or nobody but this process.
 
-    Processes are started once the search has taken long enough to make it worth while. Python's own pool would run the
-    user's script again in every one of them, loky's does not.
+    Processes are started once the search has taken long enough to make it worth while.
     """
 
     def __init__(self, problem: Problem, threads: int, given: Executor | None, watch: Watch) -> None:
         self.problem, self.threads, self.given, self.watch = problem, threads, given, watch
-        self._pool: Any = None
+        self._pool: Pool | None = None
         self._lost = 0
 
     @property
-    def executor(self) -> Executor | None:
+    def executor(self) -> Executor | Pool | None:
         """Who explores; None for this process alone."""
         if self.given is not None:
             return self.given
         worth = self.threads > 1 and self._lost < MAX_LOST and self.watch.elapsed > SOLO_SECONDS
         if self._pool is None and worth:
-            pool = import_module("loky").ProcessPoolExecutor
-            self._pool = pool(
-                self.threads,
-                initializer=_start_worker,
-                initargs=(self.problem, os.getpid()),
-                env=ONE_THREAD | KEEP_WORKERS,
-            )
-        executor: Executor | None = self._pool
-        return executor
+            self._pool = Pool(self.threads, prepare=partial(_prepare, self.problem))
+        return self._pool
 
     @property
     def known(self) -> Problem | str:
         """What has to be sent for whoever explores to know the problem."""
         return self.problem if self.given is not None else self.problem.name
 
-    def replace(self) -> None:
-        """Do without the given executor, or with other processes, after one was lost; in the end with none."""
-        self._lost += self.given is None
+    def give_up(self) -> None:
+        """Do without the given executor, which takes no more cases."""
         self.given = None
-        self.stop()
+
+    def count_lost(self, futures: list[Future[Findings]]) -> None:
+        """Count the processes that were lost; after too many, this process explores alone."""
+        self._lost += sum(_is_lost(future) for future in futures)
+        if self._lost >= MAX_LOST:
+            self.stop()
 
     def stop(self) -> None:
         """End the processes, whatever they are doing."""
         if self._pool is not None:
-            self._pool.shutdown(wait=True, kill_workers=True)
+            self._pool.end()
             self._pool = None
 
 
@@ -394,20 +372,21 @@ class Frontier:
             return [_unexplored(case) for case in cases]
 
     def _submit(
-        self, executor: Executor, cases: list[Case], incumbent: Incumbent, nodes: int, watch: Watch
+        self, executor: Executor | Pool, cases: list[Case], incumbent: Incumbent, nodes: int, watch: Watch
     ) -> list[Future[Findings]]:
         """Hand out cases; none when the executor takes no more."""
         deadline = time.time() + watch.remaining
         try:
             return [executor.submit(explore, self.workers.known, case, incumbent, nodes, deadline) for case in cases]
         except BrokenExecutor:
-            self.workers.replace()
+            self.workers.give_up()
             return []
 
     def _collect(self, cases: list[Case], futures: list[Future[Findings]]) -> list[Findings]:
         """What was found; a case that was lost on the way remains as it was."""
         while not self.watch.interrupted and wait(futures, POLL_SECONDS).not_done:
             pass
+        self.workers.count_lost(futures)
         found = [_result(future) for future in futures] or [None] * len(cases)
         return [it or _unexplored(case) for it, case in zip(found, cases, strict=True)]
 
@@ -453,5 +432,10 @@ def _result(future: Future[Findings]) -> Findings | None:
     """What was found; None when it did not arrive."""
     try:
         return future.result(timeout=0)
-    except (BrokenExecutor, CancelledError, TimeoutError):
+    except (BrokenExecutor, LostWorkerError, CancelledError, TimeoutError):
         return None
+
+
+def _is_lost(future: Future[Findings]) -> bool:
+    """Whether a process of the pool was lost before it found anything."""
+    return future.done() and not future.cancelled() and isinstance(future.exception(), LostWorkerError)
