@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "methods": BASIC
     | FIRST_THREE
     | ASKED
-    | {"norms", "planning", "solution", "simulation", "methods", "unavailable", "watch"}
+    | {"norms", "planning", "processes", "solution", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
     "solving": BASIC
     | FIRST_THREE

@@ -6,7 +6,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,12 @@ from typing import Any
 import pytest
 
 import omdt
+from worker_processes import PATIENCE, is_worker, until, workers_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, limits and /proc are those of Linux")
 
 LONG = ("solve", "frozenlake_12x12", "--depth", "4", "--seed", "3")
 SHORT = ("solve", "frozenlake_4x4", "--depth", "2")
-MANY_SECONDS = 60.0
 
 TELL = """
 import os, signal, sys
@@ -84,39 +83,12 @@ class Command:
 
     def children(self) -> list[int]:
         """Its worker processes."""
-        return [pid for pid in _processes() if _parent(pid) == self.process.pid and b"omdt.processes" in _words(pid)]
+        return workers_of(self.process.pid)
 
     def end(self) -> tuple[int, str, str]:
         """Status, standard output, and standard error without what `tell` said."""
-        out, err = self.process.communicate(timeout=5 * MANY_SECONDS)
+        out, err = self.process.communicate(timeout=5 * PATIENCE)
         return self.process.returncode, out, err.replace("found\n", "")
-
-
-def _processes() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-
-
-def _parent(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-    except OSError:
-        return -1
-
-
-def _words(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
-def until(condition: Callable[[], Any]) -> Any:
-    """The first true answer to a question that is asked again and again."""
-    for _ in range(int(10 * MANY_SECONDS)):
-        if answer := condition():
-            return answer
-        time.sleep(0.1)
-    return None
 
 
 @pytest.fixture
@@ -179,7 +151,7 @@ def test_a_killed_search_leaves_the_old_file_and_no_workers(folder: Path) -> Non
     command.process.kill()
     assert command.end()[:2] == (-signal.SIGKILL, "")
     assert path.read_text(encoding="utf-8") == "old"
-    assert until(lambda: not any(b"omdt.processes" in _words(pid) for pid in workers))
+    assert until(lambda: not any(is_worker(pid) for pid in workers))
 
 
 def test_a_kill_in_the_middle_of_writing_leaves_the_old_file(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from omdt.report.matching import check_names, check_returns
 from omdt.report.runners_up import RunnerUp, runners_up
 from omdt.report.visits import deciding, discounted_visits, through_nodes, visit_shares
 from omdt.solution import Solution
+from omdt.task import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +77,10 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
             the MDP and the predicates.
 
     Raises:
-        InputError: if the solution is not one of this MDP.
+        InputError: if the solution is not one of this MDP, or has an objective or rules of its own.
     """
-    X = solution.observations(mdp) if observations is None else np.asarray(observations, dtype=np.float64)
+    task = Task.of(mdp, solution)
+    X = task.observations if observations is None else np.asarray(observations, dtype=np.float64)
     tree = solution.tree
     check_names(tree, mdp, X)
     leaf = tree.leaves(X)
@@ -104,7 +106,7 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
         node_states=through_nodes(tree, leaf, np.ones(mdp.n_states)).astype(np.int64),
         node_share=through_nodes(tree, leaf, share),
         node_cost=through_nodes(tree, leaf, visits * lost),
-        runners_up=runners_up(tree, mdp, leaf, share, returned, solution.unavailable),
+        runners_up=runners_up(tree, mdp, leaf, share, returned, task.allowed),
     )
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.report.visits import deciding
-from omdt.rules import FORBID
 from omdt.tree import TreePolicy
 
 MOST_EVALUATIONS = 1000
