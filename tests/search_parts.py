@@ -178,3 +178,30 @@ def scale_of(mdp: MDP) -> float:
 def optimum_of(mdp: MDP) -> float:
     """The return of the best policy of any form."""
     return planning.expected_return(mdp, planning.optimal_values(mdp)).value
+
+
+def options_value(model: Model, leaf: np.ndarray, boxes: list[np.ndarray]) -> np.ndarray:
+    """[S] the value of an agent with options, by iterating with dense inverses.
+
+    Args:
+        model: the model.
+        leaf: [S] the actions of fixed leaves, −1 elsewhere.
+        boxes: the states of all boxes of open regions.
+    """
+    P, rewards, _, discount = dense(model.mdp)
+    S, A = rewards.shape
+    inverses = {
+        (i, a): np.linalg.inv(np.eye(len(box)) - discount * P[:, a][np.ix_(box, box)])
+        for i, box in enumerate(boxes)
+        for a in range(A)
+    }
+    V = model.optimal.upper
+    while True:
+        Q = rewards + discount * P @ V
+        new = np.where(leaf >= 0, Q[np.arange(S), np.maximum(leaf, 0)], -np.inf)
+        for (i, a), inverse in inverses.items():
+            box = boxes[i]
+            new[box] = np.maximum(new[box], V[box] + inverse @ (Q[box, a] - V[box]))
+        if np.abs(new - V).max() <= 1e-11 * (1 - discount) * model.scale:
+            return new
+        V = new

@@ -1,0 +1,79 @@
+"""Pins: where policies within a budget go for sure, or not at all, agrees with all policies in turn."""
+
+import numpy as np
+import pytest
+
+from omdt import MDP
+from omdt.methods.search.bounds.losses import Losses
+from omdt.methods.search.bounds.pins import followed, state_to_pin
+from search_parts import all_policies, model_of
+from tasks import dense, game
+
+
+def visits_of(mdp: MDP, policies: np.ndarray) -> np.ndarray:
+    """[n, S] discounted visits."""
+    P, _, initial, discount = dense(mdp)
+    systems = np.eye(mdp.n_states) - discount * P[np.arange(mdp.n_states), policies]
+    right = np.broadcast_to(initial[:, None], (*policies.shape, 1))
+    return np.linalg.solve(np.swapaxes(systems, 1, 2), right)[..., 0]
+
+
+def test_where_policies_within_the_budget_go() -> None:
+    unseen = entered = completed = 0
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        model = model_of(game(rng))
+        policies = all_policies(model.mdp)
+        if len(policies) > 3000:
+            continue
+        losses = Losses(model, model.optimal.value, model.allowed)
+        visits = visits_of(model.mdp, policies)
+        total = (visits * losses.delta[np.arange(model.mdp.n_states), policies]).sum(axis=1)
+        budget = float(np.quantile(total, rng.choice([0.05, 0.3]))) + 1e-9
+        given = np.full(model.mdp.n_states, -1)
+        given[0] = rng.integers(model.mdp.n_actions)
+        actions, first_hits, seen = followed(model, losses.delta, budget, given)
+        assert given[1:].tolist() == [-1] * (model.mdp.n_states - 1)
+        alike = np.all((policies == given) | (given < 0), axis=1) & (total <= budget)
+        if not alike.any():
+            continue
+        # Whoever visits a state that is not seen is beyond the budget, and so is who takes another action than
+        # the one that is left in a state that is visited for sure.
+        assert (visits[alike][:, ~seen] <= 1e-12).all(), seed
+        for s in np.flatnonzero((actions >= 0) & (given < 0)):
+            assert (policies[alike, s] == actions[s]).all(), seed
+        decided = np.where(actions >= 0, 1.0, 0.0)
+        for s in np.flatnonzero(first_hits > 0):
+            assert actions[s] < 0
+            assert (visits[alike][:, s] >= first_hits[s] * (1 - 1e-9)).all(), seed
+        unseen += int((~seen).sum())
+        entered += int((first_hits > 0).sum())
+        completed += int(decided.sum()) - 1
+    assert unseen > 10
+    assert entered > 20
+    assert completed > 10
+
+
+def test_staying_in_a_state_counts_until_it_is_left() -> None:
+    """A state that is left with probability 1/2 per step is left sooner or later, at a discount."""
+    P = np.zeros((3, 2, 3))
+    P[0, :, 0] = P[0, :, 1] = 0.5
+    P[1, :, 2] = P[2, :, 2] = 1
+    mdp = MDP.from_dense(P, [[1, 0], [0, 1], [0, 0]], [1, 0, 0], [[0], [1], [2]], discount=0.5)
+    model = model_of(mdp)
+    losses = Losses(model, model.optimal.value, model.allowed)
+    found = followed(model, losses.delta, 10.0, np.array([0, -1, -1]))
+    assert found.entered[1] == pytest.approx(0.25 / (1 - 0.25))
+    assert found.entered[0] == 0.0
+    assert found.seen.tolist() == [True, True, True]
+
+
+def test_the_state_with_fewest_actions_left_is_pinned() -> None:
+    entered = np.array([0.5, 0.2, 0.3, 0.0])
+    within = np.array([[True, True, True], [True, False, False], [True, False, False], [False, False, True]])
+    nothing = np.full(4, -1)
+    assert state_to_pin(entered, nothing, within, 0.5) == 2
+    assert state_to_pin(entered, np.array([-1, -1, 0, -1]), within, 0.5) == 1
+    assert state_to_pin(entered, np.array([-1, 0, 0, -1]), within, 0.5) is None
+    assert state_to_pin(entered, np.array([-1, 0, 0, -1]), within, 1.0) == 0
+    assert state_to_pin(entered, np.zeros(4, dtype=np.int64), within, 1.0) is None
