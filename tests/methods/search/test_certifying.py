@@ -14,11 +14,13 @@ from omdt.methods.search.certifying import ERRORS, certified, check_certifiable
 from omdt.methods.search.evidence.grounds import StoppedError
 from omdt.methods.search.evidence.measures import Statement
 from omdt.methods.search.knowledge import Knowledge
+from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import to_policy
 from omdt.methods.search.rounds import Rounds
 from omdt.methods.search.settings import DEFAULTS, SearchSettings
 from omdt.task import Size, Task
 from omdt.tree import TreePolicy
+from omdt.watch import Watch
 from search_parts import model_of, rounds_of
 from strategies import environment
 from tasks import game
@@ -29,22 +31,22 @@ def lake() -> Task:
 
 
 def test_a_small_task_over_plain_questions_is_certifiable(tmp_path: Path) -> None:
-    check_certifiable(lake(), DEFAULTS, tmp_path / "c")
+    check_certifiable(Model.of(lake(), DEFAULTS, Watch()), tmp_path / "c")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_that_takes_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="directory"):
-        check_certifiable(lake(), DEFAULTS, tmp_path / "nowhere" / "c")
+        check_certifiable(Model.of(lake(), DEFAULTS, Watch()), tmp_path / "nowhere" / "c")
 
 
 def test_too_many_states_are_refused_unless_no_state_is_visited_twice(tmp_path: Path) -> None:
     few = SearchSettings(dense_states=2)
     with pytest.raises(InputError, match="proves nothing about 16 states"):
-        check_certifiable(lake(), few, tmp_path / "c")
+        check_certifiable(Model.of(lake(), few, Watch()), tmp_path / "c")
     mdp = game(np.random.default_rng(0))
     assert mdp.n_states > 2
-    check_certifiable(Task.over_thresholds(mdp, Size(1)), few, tmp_path / "c")
+    check_certifiable(Model.of(Task.over_thresholds(mdp, Size(1)), few, Watch()), tmp_path / "c")
 
 
 def test_questions_that_divide_alike_are_refused(tmp_path: Path) -> None:
@@ -55,7 +57,7 @@ def test_questions_that_divide_alike_are_refused(tmp_path: Path) -> None:
         splits, feature=splits.feature[twice], threshold=splits.threshold[twice], equality=splits.equality[twice]
     )
     with pytest.raises(InputError, match="1 of the 3 questions divide the states as others do"):
-        check_certifiable(Task(mdp, doubled, Size(1)), DEFAULTS, tmp_path / "c")
+        check_certifiable(Model.of(Task(mdp, doubled, Size(1)), DEFAULTS, Watch()), tmp_path / "c")
 
 
 @pytest.fixture

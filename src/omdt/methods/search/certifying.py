@@ -9,11 +9,9 @@ from omdt.methods.search.evidence.grounds import StoppedError
 from omdt.methods.search.evidence.measures import MARGIN, Statement
 from omdt.methods.search.evidence.recorder import prove
 from omdt.methods.search.incumbent import Incumbent
-from omdt.methods.search.orders import topological_order
+from omdt.methods.search.model import Model
 from omdt.methods.search.rounds import Rounds
-from omdt.methods.search.settings import SearchSettings
 from omdt.solution import tolerated_excess
-from omdt.task import Task
 from omdt.tree import TreePolicy
 
 NEARLY = 1e-3
@@ -23,13 +21,13 @@ ERRORS = (8.0, 1e3, 1e5)
 """Margins of a certificate in errors of the optimal values; the next one is tried where evidence is missing."""
 
 
-def check_certifiable(task: Task, settings: SearchSettings, path: Path) -> None:
+def check_certifiable(model: Model, path: Path) -> None:
     """Raise before long work starts if there can be no certificate."""
-    mdp, splits, questions = task.problem, task.splits, task.questions
+    splits, questions = model.task.splits, model.task.questions
     check_writable(path)
-    if mdp.n_states > settings.dense_states and topological_order(mdp) is None:
+    if not model.searchable:
         raise InputError(
-            f"the search proves nothing about {mdp.n_states:,} states that can be visited again, so there is no "
+            f"the search proves nothing about {model.mdp.n_states:,} states that can be visited again, so there is no "
             "certificate to write; leave it out"
         )
     known = (Questions() if questions is None else questions).sides(splits.observations, splits.feature_names)

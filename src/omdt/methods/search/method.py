@@ -37,11 +37,11 @@ class _Outcome(NamedTuple):
 
 def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> Claim:
     """The best tree within the size limit, with a proof when there is time for it."""
-    if options.certificate is not None:
-        check_certifiable(task, options.settings, options.certificate)
     # Many threads of the linear algebra wait for one another on systems as small as these, and round differently.
     with watch.catching_interrupts(), one_thread():
         model = Model.of(task, options.settings, watch)
+        if options.certificate is not None:
+            check_certifiable(model, options.certificate)
         incumbent = Incumbent(model, limits.gap, watch)
         local = LocalSearch(model, incumbent, limits.seed, watch)
         outcome = _searched(model, local, limits, watch, options)
