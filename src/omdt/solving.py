@@ -65,8 +65,8 @@ def solve(
             the tree of another method is refused if it breaks one.
         objective: what is maximised or minimised (see `omdt.objective`); by default the discounted return.
         progress: called with (seconds, value, bound) as these improve.
-        options: options of the method (see `omdt.methods.options`): `executor` and `certificate` of search; `backend`,
-            `form` and `start_seconds` of milp; `iterations` of viper; `ties` of copy.
+        options: options of the method (see `omdt.methods.options`): `executor`, `certificate` and
+            `settings` of search; `backend`, `form` and `start_seconds` of milp; `iterations` of viper; `ties` of copy.
 
     Raises:
         InputError: if the limits, the rules, the objective or the options of the method do not fit.
