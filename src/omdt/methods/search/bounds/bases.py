@@ -11,7 +11,7 @@ import numpy as np
 
 from omdt.mdp import EPSILON, Bools, Floats, Ints
 from omdt.methods.search.bounds.losses import FINITE, Losses
-from omdt.methods.search.bounds.pins import LOWERED, followed
+from omdt.methods.search.bounds.pins import SAFE_PRODUCT, followed
 from omdt.methods.search.bounds.tables import Tables
 from omdt.methods.search.model import Model
 from omdt.methods.search.nodes import Goal, Pins
@@ -142,7 +142,7 @@ class Bases:
         if budget <= 0:
             return None
         regions = self.regions.among(np.flatnonzero(seen & (self.undecided < 0)))
-        certain = LOWERED * entered[:, None] * np.minimum(losses.delta, FINITE)
+        certain = SAFE_PRODUCT * entered[:, None] * np.minimum(losses.delta, FINITE)
         shares = self.model.settings.max_pinned_bases
         tables = self.tables(losses.among(seen), budget, watch, regions, shares=shares, certain=certain)
         return Basis(actions, losses, tables, entered=entered, seen=seen)

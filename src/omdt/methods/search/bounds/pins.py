@@ -14,7 +14,7 @@ from numba import njit
 from omdt.mdp import EPSILON, Bools, Floats, Ints
 from omdt.methods.search.model import Model
 
-LOWERED = 1 - 1e-9
+SAFE_PRODUCT = 1 - 1e-9
 """Factor by which a product of probabilities is lowered, so that rounding cannot make it too large."""
 
 
@@ -78,13 +78,13 @@ def _followed(arrays, order, delta, budget, actions):  # type: ignore[no-untyped
         if actions[s] < 0 and entered[s] > 0.0:
             left = 0
             for a in range(A):
-                if LOWERED * entered[s] * delta[s, a] <= budget:
+                if SAFE_PRODUCT * entered[s] * delta[s, a] <= budget:
                     left += 1
                     last = a
             if left == 1:
                 actions[s] = last
         for a in range(A):
-            if LOWERED * least[s] * delta[s, a] > budget or (actions[s] >= 0 and a != actions[s]):
+            if SAFE_PRODUCT * least[s] * delta[s, a] > budget or (actions[s] >= 0 and a != actions[s]):
                 continue
             stay = 0.0
             for k in range(indptr[s * A + a], indptr[s * A + a + 1]):

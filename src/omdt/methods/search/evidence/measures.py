@@ -13,7 +13,7 @@ from omdt.methods.search.knowledge import Knowledge
 MARGIN = 4e-4
 """The part of the gap by which evidence may miss what the search asks for, because it is written with fewer digits."""
 
-LOWERED = 1e-12
+LOSS_MARGIN = 1e-12
 """The part of what it is the difference of by which, besides its rounding, a loss is written lower than it was found:
 the checker computes many vectors at once and may round differently."""
 
@@ -57,7 +57,7 @@ class Measures:
         self.statement = statement
         self.problem = check.Problem(model_of(knowledge.model.mdp), statement.questions)
         # What a violation is rounded by counts for the loss divided by 1 − γ.
-        self.lowered = LOWERED + 2 * self.problem.terms * EPSILON / float(self.problem.contraction)
+        self.lowered = LOSS_MARGIN + 2 * self.problem.terms * EPSILON / float(self.problem.contraction)
         self.size = check.Size(size.depth, size.leaves)
         self.regions = knowledge.bases.regions
         self.bound = statement.target + MARGIN * statement.room
