@@ -76,7 +76,7 @@ def test_the_best_tree_is_found_if_it_returns_more_than_the_target(block: int) -
             assert found <= best + rounding, seed
             assert (found >= best - rounding) if target < best else (highest <= target + rounding), seed
             closed += highest <= target
-    assert closed > 3
+    assert closed > 0
 
 
 def test_pinned_states_close_no_tree_that_reaches_the_target() -> None:
