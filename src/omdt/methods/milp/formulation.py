@@ -59,6 +59,7 @@ from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.methods.milp.forms import Parts, Tuning, paper_parts, strong_parts, weigh
 from omdt.methods.milp.rows import Rows, names
+from omdt.methods.options import FORMS, choice
 from omdt.splits import Splits
 from omdt.watch import Watch
 
@@ -132,6 +133,7 @@ def formulate(
     """
     if max_depth is None and max_leaf_nodes is None:
         raise InputError("the program needs a size limit: a depth, a number of leaves, or both")
+    choice(*FORMS).checked("form", form)
     if form == "paper":
         parts = paper_parts(mdp, splits, max_depth, max_leaf_nodes)
         _refuse_giants(parts)
