@@ -1,6 +1,5 @@
 """Proofs in the making, for the tests of evidence."""
 
-import gzip
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,9 +51,3 @@ class Proof:
     def verdict(self, bound: float, path: Path) -> check.Verdict:
         """What the checker says of a certificate of a bound."""
         return check.check(arrays_of(self.mdp), self.solution.to_dict() | {"bound": bound}, path)
-
-
-def records_of(path: Path) -> list[tuple[list[Any], bytes]]:
-    """The records of a certificate, without the first line."""
-    with gzip.open(path) as stream:
-        return list(check.Records(stream, 1 << 30))

@@ -18,22 +18,21 @@ from certificates import Records, packed, read, write
 from omdt import check, planning
 from omdt.certificate import model_of
 from omdt.errors import InputError, InputWarning
-from omdt.limits import Limits
 from omdt.mdp import MDP
-from omdt.methods.search import evidence, frontier
-from omdt.methods.search.local import LocalSearch
+from omdt.methods.search.evidence.grounds import Ground
+from omdt.methods.search.evidence.measures import Measures, Statement
+from omdt.methods.search.evidence.recorder import Recorder, prove
+from omdt.methods.search.partial_tree import Tree
+from omdt.methods.search.settings import SearchSettings
 from omdt.solution import Solution, Stop
-from omdt.task import Task
-from omdt.watch import Watch
+from search_parts import model_of as search_model
+from search_parts import rounds_of
 from tasks import MEMORY, random_mdp, rare_paths, symmetric_mdp
 
 
-def disturb(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the rare paths common, those of writing evidence too."""
-    for name, value in rare_paths(rng).items():
-        if name != MEMORY:
-            monkeypatch.setattr(f"omdt.methods.search.{name}", value)
-    monkeypatch.setattr(evidence, "NODES_A_BASIS", int(rng.choice([3, 500])))
+def rare_settings(rng: np.random.Generator) -> SearchSettings:
+    """Settings that make the rare paths of the search common, and so those of writing evidence."""
+    return SearchSettings(**{name: value for name, value in rare_paths(rng).items() if name != MEMORY})
 
 
 @dataclass(frozen=True)
@@ -46,16 +45,17 @@ class Proven:
     splits: omdt.Splits | None = None
 
     @classmethod
-    def random(cls, seed: int, path: Path, monkeypatch: pytest.MonkeyPatch, *, restricted: bool = False) -> "Proven":
+    def random(cls, seed: int, path: Path, *, restricted: bool = False) -> "Proven":
         rng = np.random.default_rng(seed)
         mdp = symmetric_mdp(rng) if rng.random() < 0.25 else random_mdp(rng)
         depth, leaves = int(rng.integers(0, 4)), int(rng.integers(1, 6))
         limits = [(depth, None), (None, leaves), (depth, leaves)][int(rng.integers(3))]
         gap = float(rng.choice([1e-6, 1e-4, 0.1]))
-        disturb(rng, monkeypatch)
+        settings = rare_settings(rng)
         splits = random_splits(mdp, np.random.default_rng([seed, 1])) if restricted else None
         size = {"max_depth": limits[0], "max_leaf_nodes": limits[1]}
-        return cls(mdp, omdt.solve(mdp, **size, gap=gap, splits=splits, certificate=path), path, splits)
+        solution = omdt.solve(mdp, **size, gap=gap, splits=splits, certificate=path, settings=settings)
+        return cls(mdp, solution, path, splits)
 
     @property
     def best(self) -> float:
@@ -103,10 +103,10 @@ def chosen(splits: omdt.Splits, kept: Any) -> omdt.Splits:
 
 
 @pytest.mark.parametrize("block", range(10))
-def test_every_proof_is_accepted(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_proof_is_accepted(block: int, tmp_path: Path) -> None:
     kinds: set[str] = set()
     for seed in range(40 * block, 40 * block + 40):
-        proven = Proven.random(seed, tmp_path / "c", monkeypatch)
+        proven = Proven.random(seed, tmp_path / "c")
         best = proven.best
         # A return that is nothing but rounding beside the rewards has no relative gap.
         scale = np.abs(proven.mdp.rewards).max() / (1 - proven.mdp.discount)
@@ -119,12 +119,10 @@ def test_every_proof_is_accepted(block: int, tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_every_proof_over_other_questions_is_accepted(
-    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_proof_over_other_questions_is_accepted(block: int, tmp_path: Path) -> None:
     stated: Counter[str] = Counter()
     for seed in range(5000 + 40 * block, 5040 + 40 * block):
-        proven = Proven.random(seed, tmp_path / "c", monkeypatch, restricted=True)
+        proven = Proven.random(seed, tmp_path / "c", restricted=True)
         best = proven.best
         scale = np.abs(proven.mdp.rewards).max() / (1 - proven.mdp.discount)
         assert proven.solution.proven or abs(best) < 1e-6 * scale, seed
@@ -263,13 +261,11 @@ def test_the_default_is_not_stated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("restricted", [False, True])
-def test_a_bound_below_the_optimum_is_never_accepted(
-    restricted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bound_below_the_optimum_is_never_accepted(restricted: bool, tmp_path: Path) -> None:
     """Whatever is changed in a certificate, its checksum with it, no false bound is proven."""
     tried = 0
     for seed in range(60):
-        proven = Proven.random(1000 + seed, tmp_path / "c", monkeypatch, restricted=restricted)
+        proven = Proven.random(1000 + seed, tmp_path / "c", restricted=restricted)
         rng = np.random.default_rng(seed)
         false = {"bound": false_bound(proven, rng)}
         records = read(proven.path)
@@ -341,28 +337,25 @@ def change_a_number(record: list[Any], rng: np.random.Generator) -> None:
 def test_a_search_that_lies_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that closes every case at once, with the evidence it has, proves no bound that a tree exceeds."""
 
-    def close(self: evidence.Proof, tree: Any, ground: evidence.Ground) -> bool:
-        _, step = ground.lost(self.cases[tree][1], self.size, ground.budget)
-        self._write_close(tree, ground, step)
+    def close(self: Recorder, tree: Tree, ground: Ground) -> bool:
+        number, case = self._cases.pop(tree)
+        _, step = ground.lost(case, self._size, ground.budget)
+        self._records.close(number, ground, step)
         return True
 
     lies = 0
     for seed in range(3000, 3060):
-        proven = Proven.random(seed, tmp_path / "c", monkeypatch)
-        best = proven.best
+        proven = Proven.random(seed, tmp_path / "c")
+        best, value = proven.best, proven.solution.value
         false = best - 0.1 * max(abs(best), 1e-9)
-        local = LocalSearch(Task.over_thresholds(proven.mdp, proven.solution.size), Limits(), Watch())
-        local.start()
-        explorer = frontier.Frontier(proven.mdp, Limits(), Watch(), local).explorer
+        knowledge = rounds_of(search_model(proven.mdp, *asked(proven.solution))).explorers.knowledge
         policy = proven.solution.tree.actions(proven.mdp.features)
         lying = property(lambda self, bound=false: bound, lambda self, value: None)
         with monkeypatch.context() as patch:
-            patch.setattr(evidence.Proof, "close", close)
-            patch.setattr(evidence.Proof, "bound", lying, raising=False)
-            goal = evidence.Goal(
-                policy, proven.solution.value, false, 1e-4 * abs(proven.solution.value), raised=seed % 2 == 0
-            )
-            bound = evidence.prove(proven.path, explorer, local.optimal.upper, goal)
+            patch.setattr(Recorder, "_closes_by_losses", close)
+            patch.setattr(Measures, "bound", lying, raising=False)
+            statement = Statement(policy, value, false, 1e-4 * abs(value), raised=seed % 2 == 0)
+            bound = prove(proven.path, knowledge, statement)
         assert bound < best
         with pytest.raises(check.RejectedError):
             proven.check(bound=bound)
@@ -370,10 +363,15 @@ def test_a_search_that_lies_is_caught(tmp_path: Path, monkeypatch: pytest.Monkey
     assert lies == 60
 
 
-def test_a_proof_without_one_of_its_cases_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def asked(solution: Solution) -> tuple[int | None, int | None]:
+    """The limits on depth and leaves."""
+    return solution.max_depth, solution.max_leaf_nodes
+
+
+def test_a_proof_without_one_of_its_cases_is_rejected(tmp_path: Path) -> None:
     removed = 0
     for seed in range(2000, 2030):
-        proven = Proven.random(seed, tmp_path / "c", monkeypatch)
+        proven = Proven.random(seed, tmp_path / "c")
         records = read(proven.path)
         for i, (record, _) in enumerate(records):
             if record[0] in ("branch", "close"):
@@ -545,24 +543,23 @@ def test_where_the_time_limit_ends_the_search_the_bound_is_still_proven(tmp_path
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_while_writing_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inside = evidence.Ground._inside
+    inside = Ground._inside
 
-    def interrupted(self: evidence.Ground, *arguments: Any) -> Any:
+    def interrupted(self: Ground, *arguments: Any) -> Any:
         signal.raise_signal(signal.SIGINT)
         return inside(self, *arguments)
 
-    monkeypatch.setattr(evidence.Ground, "_inside", interrupted)
+    monkeypatch.setattr(Ground, "_inside", interrupted)
     with pytest.warns(InputWarning, match="was not written"):
         solution = omdt.solve(omdt.make("frozenlake_8x8"), max_depth=2, certificate=tmp_path / "c")
     assert solution.proven
     assert list(tmp_path.iterdir()) == []
 
 
-def test_threads_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frontier, "SOLO_SECONDS", 0.0)
-    mdp = omdt.make("frozenlake_8x8")
+def test_threads_write_the_same(tmp_path: Path) -> None:
+    mdp, at_once = omdt.make("frozenlake_8x8"), SearchSettings(solo_seconds=0.0)
     for threads in (1, 2):
-        omdt.solve(mdp, max_depth=2, threads=threads, certificate=tmp_path / str(threads))
+        omdt.solve(mdp, max_depth=2, threads=threads, certificate=tmp_path / str(threads), settings=at_once)
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certificate_parts import Proof, records_of
+from certificate_parts import Proof
+from certificates import read
 from omdt import check
 from omdt.errors import FalseClaimError
 from omdt.methods.search.bounds.protocol import VectorEvidence
@@ -48,7 +49,7 @@ def test_a_raised_target_is_proven_with_less(tmp_path: Path) -> None:
     )
     assert low < 0.4 < high
     assert proof.verdict(high, tmp_path / "True").bound == high
-    assert len(records_of(tmp_path / "True")) < len(records_of(tmp_path / "False"))
+    assert len(read(tmp_path / "True")) < len(read(tmp_path / "False"))
 
 
 def test_a_target_below_the_best_tree_is_not_proven(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_above_the_optimum_the_context_is_enough(tmp_path: Path) -> None:
     bound = prove(tmp_path / "c", proof.knowledge, proof.statement(0.6))
     assert bound >= proof.solution.optimal_return
     assert proof.verdict(bound, tmp_path / "c").bound == bound
-    assert [record[0] for record, _ in records_of(tmp_path / "c")] == ["context", "close"]
+    assert [record[0] for record, _ in read(tmp_path / "c")[1:]] == ["context", "close"]
 
 
 @pytest.mark.parametrize("margin", [0.0, 1.0])
@@ -76,7 +77,7 @@ def test_symmetries_that_cost_too_much_are_not_used(
     assert len(proof.knowledge.symmetries) > 0
     bound = prove(tmp_path / "c", proof.knowledge, proof.statement())
     assert proof.verdict(bound, tmp_path / "c").bound == bound
-    kinds = {record[0] for record, _ in records_of(tmp_path / "c")}
+    kinds = {record[0] for record, _ in read(tmp_path / "c")[1:]}
     assert ("symmetry" in kinds) == (margin > 0)
 
 
