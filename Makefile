@@ -5,11 +5,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-limits bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates reproduce docs clean
+.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-limits bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
 	@echo "make test          run the tests"
+	@echo "make coverage      print how much of the search its own tests execute; fail below 95 % of lines"
 	@echo "make lint          check style"
 	@echo "make types         check types"
 	@echo "make format        put the code into the project's style"
@@ -44,6 +45,10 @@ demo: install
 
 test: install
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+coverage: install
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/methods/search \
+		--cov=omdt.methods.search --cov-report=term --cov-fail-under=95
 
 lint: install
 	$(BIN)/ruff check .
@@ -108,4 +113,4 @@ docs: install
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
