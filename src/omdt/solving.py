@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from omdt import planning
 from omdt.errors import FalseClaimError, InputError
@@ -15,7 +16,7 @@ from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
 from omdt.task import Size, Task
 from omdt.tree import TreePolicy
-from omdt.unavailable import replacements, with_exceptions
+from omdt.unavailable import Replaced, replacements, with_exceptions
 from omdt.watch import TracePoint, Watch, one_thread
 
 TOLERANCE = 1e-9
@@ -87,57 +88,84 @@ def solve(
         else:
             task = Task(mdp, splits, size, objective, kept)
         how.check(task, limits)
-        problem = task.problem
         recognised_by = fingerprint(mdp)
-        planning.optimal_values(problem, watch.part(PLANNING_SHARE * watch.time_limit))
-        random = _random_return(problem, watch.part(PLANNING_SHARE * watch.time_limit))
+        planning.optimal_values(task.problem, watch.part(PLANNING_SHARE * watch.time_limit))
+        random = _random_return(task.problem, watch.part(PLANNING_SHARE * watch.time_limit))
     claim = how.run(task, limits, watch, chosen)
-    with watch.catching_interrupts(), one_thread():
-        tree = claim.tree.pruned(task.observations)
-        policy = tree.actions(task.observations)
-        value = planning.tree_return(problem, tree, task.observations, watch.closing())
-        values = planning.optimal_values(problem, watch)
-        scale = planning.scale(problem, watch)
-    _check_rules(task, policy, how)
-    _check_size(tree, size)
-    tree = replace(with_exceptions(problem, tree, task.observations), truths=mdp.truths)
-    optimal = planning.expected_return(problem, values)
-    bound, rounding = _checked_bound(claim, value, optimal, scale)
-    if certifying:
-        # What a certificate proves is not to be lowered to an optimum that it does not speak of.
-        bound = max(claim.bound, bound)
-    watch.report(value.value, bound)
+    checked = _checked(task, claim, how, watch)
+    # What a certificate proves is not to be lowered to an optimum that it does not speak of.
+    bound = max(claim.bound, checked.bound) if certifying else checked.bound
+    watch.report(checked.value.value, bound)
     return Solution(
         problem=mdp.name,
         method=method,
         max_depth=size.max_depth,
         max_leaf_nodes=size.max_leaf_nodes,
         discount=mdp.discount,
-        tree=tree,
-        value=objective.shown(value.value),
+        tree=checked.tree,
+        value=objective.shown(checked.value.value),
         bound=objective.shown(bound),
         requested_gap=gap,
         stop=claim.stop,
-        optimal_return=objective.shown(optimal.value),
+        optimal_return=objective.shown(checked.optimal.value),
         random_return=objective.shown(random.value),
         seconds=watch.elapsed if limits.node_limit is None else None,
         seed=limits.seed,
         trace=tuple((when, objective.shown(lower), objective.shown(upper)) for when, lower, upper in watch.trace),
         node_limit=limits.node_limit,
-        rounding=rounding,
-        scale=scale,
-        value_error=value.error,
-        optimal_error=optimal.error,
+        rounding=checked.rounding,
+        scale=checked.scale,
+        value_error=checked.value.error,
+        optimal_error=checked.optimal.error,
         random_error=random.error,
         questions=task.questions,
         source=mdp.source,
         fingerprint=recognised_by,
         unavailable=task.unavailable,
-        replaced=replacements(problem, policy),
+        replaced=checked.replaced,
         rules=task.further_rules,
         objective=task.objective_words,
         sense=MIN if minimises(objective) else MAX,
     )
+
+
+class _Checked(NamedTuple):
+    """A claim whose tree was evaluated anew and keeps size and rules.
+
+    Attributes:
+        tree: without what no state needs, and with what is played where its actions are not available.
+        value: its return.
+        optimal: the return of the best policy of any form.
+        scale: the scale of the returns.
+        bound: the claimed bound, at most the optimum and at least the value.
+        rounding: what bound and value may differ by rounding alone.
+        replaced: what is played instead of unavailable actions.
+    """
+
+    tree: TreePolicy
+    value: planning.Certified[float]
+    optimal: planning.Certified[float]
+    scale: float
+    bound: float
+    rounding: float
+    replaced: tuple[Replaced, ...]
+
+
+def _checked(task: Task, claim: Claim, method: Method, watch: Watch) -> _Checked:
+    """Evaluate the tree of a claim and compare it with what is claimed and asked."""
+    problem = task.problem
+    with watch.catching_interrupts(), one_thread():
+        tree = claim.tree.pruned(task.observations)
+        policy = tree.actions(task.observations)
+        value = planning.tree_return(problem, tree, task.observations, watch.closing())
+        values = planning.optimal_values(problem, watch)
+        scale = planning.scale(problem, watch)
+    _check_rules(task, policy, method)
+    _check_size(tree, task.size)
+    tree = replace(with_exceptions(problem, tree, task.observations), truths=task.mdp.truths)
+    optimal = planning.expected_return(problem, values)
+    bound, rounding = _checked_bound(claim, value, optimal, scale)
+    return _Checked(tree, value, optimal, scale, bound, rounding, replacements(problem, policy))
 
 
 def _translated(
