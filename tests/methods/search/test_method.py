@@ -276,6 +276,30 @@ def test_beyond_exact_search_a_run_ends_with_time_nodes_or_the_optimum() -> None
     assert search(whole, Limits(), Watch(), options).stop is Stop.COMPLETE
 
 
+def test_a_certificate_is_written_also_where_the_optimum_is_reached_at_once(tmp_path: Path) -> None:
+    task = Task.over_thresholds(environment("frozenlake_4x4"), Size(8))
+    claim = search(task, Limits(), Watch(), SearchOptions(certificate=tmp_path / "c"))
+    assert claim.stop is Stop.COMPLETE
+    assert (tmp_path / "c").exists()
+    assert claim.bound == pytest.approx(0.542026, abs=1e-4)
+
+
+def disjoint() -> MDP:
+    """Four states in a circle; of each two neighbours one offers only the first action, the other only the second."""
+    P = np.zeros((4, 2, 4))
+    P[np.arange(4), :, (np.arange(4) + 1) % 4] = 1
+    available = [[1, 0], [0, 1], [1, 0], [0, 1]]
+    return MDP.from_dense(P, np.ones((4, 2)), [1, 0, 0, 0], np.arange(4.0), discount=0.5, available=available)
+
+
+def test_without_a_tree_that_keeps_the_rules_there_is_an_error() -> None:
+    with pytest.raises(InputError, match="names only available actions: states that such a tree cannot tell apart"):
+        omdt.solve(disjoint(), max_depth=1, unavailable="forbid")
+    nowhere = SearchSettings(dense_states=0, dense_entries=0, enumerated_states=10**9)
+    with pytest.raises(InputError, match="as far as was searched; allow more time or a larger tree"):
+        omdt.solve(disjoint(), max_depth=1, unavailable="forbid", settings=nowhere, node_limit=1)
+
+
 def test_after_many_quiet_rounds_the_local_search_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """It climbs in every round as long as that helps, later in every tenth round only."""
     climbs: list[int] = []

@@ -121,3 +121,14 @@ def test_whatever_is_found_among_ties_is_a_renaming() -> None:
     none = Symmetries.none(model_of(mdp))
     assert (len(none), none.error) == (0, 0.0)
     assert several > 20
+
+
+def test_questions_that_renaming_leaves_without_a_partner_end_the_search_for_it() -> None:
+    """Two bits may be exchanged, but one of them is asked for and the other is not."""
+    mdp = next(it for seed in range(50) if (it := symmetric_mdp(np.random.default_rng(seed))).n_actions == 2)
+    splits = omdt.Splits.of(mdp)
+    first = replace(
+        splits, feature=splits.feature[:1], threshold=splits.threshold[:1], equality=splits.equality[:1]
+    )
+    assert len(find(model_of(mdp))) == 1
+    assert len(find(model_of(mdp, splits=first))) == 0

@@ -103,15 +103,23 @@ def _backward(arrays, order, policy):  # type: ignore[no-untyped-def]
 
 
 class Base(NamedTuple):
-    """What low-rank updates need to know of the base policy.
+    """What low-rank updates need: the base policy, and no more of the MDP than its steps.
+
+    Evaluations take a few microseconds, of which every array that is passed takes a part.
 
     Attributes:
+        indptr: [S·A + 1] where the transitions of row s·A + a begin.
+        indices: successors.
+        discounted: probabilities of the transitions times the discount.
         policy: [S] its actions.
         inverse: [S, S] N.
         occupancies: [S] x.
         advantages: [S, A] advantages of every action.
     """
 
+    indptr: Ints
+    indices: Ints
+    discounted: Floats
     policy: Ints
     inverse: Floats
     occupancies: Floats
@@ -134,17 +142,19 @@ class Dense:
         self.value = float(mdp.initial @ values)
         self.occupancies = mdp.initial @ inverse
         self.advantages = _advantages(self.model, values)
-        self.base = Base(policy.copy(), inverse, self.occupancies, self.advantages)
+        arrays = self.model.arrays
+        steps = (arrays.indptr, arrays.indices, arrays.discounted)
+        self.base = Base(*steps, policy.copy(), inverse, self.occupancies, self.advantages)
 
     def evaluate(self, policy: Ints) -> float:
         """The return of a policy."""
-        return self.value + float(_gain(self.model.arrays, self.base, policy))
+        return self.value + float(_gain(self.base, policy))
 
 
 @njit(cache=True)
-def _gain(arrays, base, policy):  # type: ignore[no-untyped-def]
+def _gain(base, policy):  # type: ignore[no-untyped-def]
     """How much more than the base policy another policy returns."""
-    indptr, indices, discounted, inverse = arrays.indptr, arrays.indices, arrays.discounted, base.inverse
+    indptr, indices, discounted, inverse = base.indptr, base.indices, base.discounted, base.inverse
     S, A = base.advantages.shape
     changed = np.empty(S, dtype=np.int64)
     n = 0

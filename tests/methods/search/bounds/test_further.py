@@ -70,7 +70,7 @@ def test_there_are_none_by_default() -> None:
 
 def test_a_valid_bound_is_asked_and_leaves_the_result(with_bound: Callable[..., list[Bound]]) -> None:
     asked = 0
-    for seed in range(60):
+    for seed in range(40):
         # With weak bounds of its own the search asks for further ones more often.
         weak = {"first_climbs": 0, "max_box_operations": 0.0, "max_growing_subtrees": 1, "cheap_states": 0}
         task = replace(RandomTask.random(np.random.default_rng(4000 + seed)), settings=weak)
@@ -82,7 +82,7 @@ def test_a_valid_bound_is_asked_and_leaves_the_result(with_bound: Callable[..., 
         assert solution.bound >= task.best - 1e-8 * max(abs(task.best), plain.scale), seed
         assert solution.value == pytest.approx(plain.value, abs=2 * task.gap * abs(plain.value) + 1e-8 * plain.scale)
         asked += sum(len(oracle.asked) for oracle in made if isinstance(oracle, Oracle))
-    assert asked > 5
+    assert asked > 3
 
 
 def test_a_lower_bound_closes_more_nodes(with_bound: Callable[..., list[Bound]]) -> None:

@@ -71,7 +71,7 @@ def test_tables_claim_no_more_than_the_cheapest_leaf_loses() -> None:
 @pytest.mark.parametrize("fields", [{}, {"max_growing_subtrees": 2}, {"negligible_loss": 1e-9}])
 def test_no_tree_within_the_budget_loses_less_in_a_region(fields: dict[str, float]) -> None:
     positive = 0
-    for seed in range(16):
+    for seed in range(10):
         rng = np.random.default_rng(7000 + seed)
         model, losses = losses_of(random_mdp(rng), **fields)
         mdp = model.mdp
@@ -94,7 +94,7 @@ def test_no_tree_within_the_budget_loses_less_in_a_region(fields: dict[str, floa
                     found = table.loss(region, 2, leaves, budget)
                     assert found <= least + 1e-9 * model.scale, (seed, k, leaves)
                     positive += 0 < found < budget
-    assert positive > 5
+    assert positive > 3
 
 
 def fits(model: Model, policies: np.ndarray, region: Region, leaves: int) -> np.ndarray:

@@ -26,7 +26,7 @@ def ground_of(proof: Proof, measures: Measures, watch: Watch | None = None) -> G
 def test_claims_hold_for_every_tree_within_the_budget() -> None:
     """Of the whole tree nothing more can be claimed than the best tree loses, and of each side no more than there."""
     claimed = 0
-    for seed in range(60):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         mdp = game(rng) if seed % 3 == 0 else any_mdp(rng)
         depth, leaves = random_limits(rng)
@@ -47,7 +47,7 @@ def test_claims_hold_for_every_tree_within_the_budget() -> None:
                 claimed += 1
             assert ground.claim(0, measures.size, 0.5 * goal) is claim
         assert len(within) > 0
-    assert claimed > 10
+    assert claimed > 5
 
 
 def test_a_case_with_an_action_that_is_left_out_loses_everything() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import omdt
 from certificate_parts import Proof
 from certificates import read
 from omdt import check
@@ -127,7 +128,7 @@ def test_actions_are_left_out_once_and_only_with_evidence() -> None:
 def test_whole_certificates_refer_only_to_what_was_written(tmp_path: Path) -> None:
     """Regions come after their parents, and claims and closures after the losses and claims they add up."""
     kinds: set[str] = set()
-    for seed in range(40):
+    for seed in range(25):
         proof = Proof.of(any_mdp(np.random.default_rng(seed)), 2)
         prove(tmp_path / "c", proof.knowledge, proof.statement())
         count = {"region": 1, "loss": 0, "claim": 0, "context": 0}
@@ -146,3 +147,12 @@ def test_whole_certificates_refer_only_to_what_was_written(tmp_path: Path) -> No
             if kind in count:
                 count[kind] += 1
     assert {"context", "region", "loss", "claim", "branch", "close"} <= kinds
+
+
+def test_questions_other_than_all_thresholds_are_stated(tmp_path: Path) -> None:
+    mdp = environment("frozenlake_4x4")
+    splits = omdt.Splits.of(mdp, features=mdp.feature_names[:1])
+    solution = omdt.solve(mdp, max_depth=1, splits=splits, certificate=tmp_path / "c")
+    assert solution.questions is not None
+    head = read(tmp_path / "c")[0][0][1]
+    assert check.Questions.read(head["asks"]) == solution.questions
