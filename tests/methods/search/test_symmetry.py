@@ -127,8 +127,6 @@ def test_questions_that_renaming_leaves_without_a_partner_end_the_search_for_it(
     """Two bits may be exchanged, but one of them is asked for and the other is not."""
     mdp = next(it for seed in range(50) if (it := symmetric_mdp(np.random.default_rng(seed))).n_actions == 2)
     splits = omdt.Splits.of(mdp)
-    first = replace(
-        splits, feature=splits.feature[:1], threshold=splits.threshold[:1], equality=splits.equality[:1]
-    )
+    first = replace(splits, feature=splits.feature[:1], threshold=splits.threshold[:1], equality=splits.equality[:1])
     assert len(find(model_of(mdp))) == 1
     assert len(find(model_of(mdp, splits=first))) == 0
