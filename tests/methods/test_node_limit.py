@@ -12,10 +12,15 @@ import pytest
 
 import omdt
 from omdt.errors import InputError
+from omdt.limits import Limits
+from omdt.methods.options import SearchOptions
+from omdt.methods.search.method import search
 from omdt.methods.search.settings import SearchSettings
 from omdt.report import report_html
 from omdt.report.commands import solve_command
 from omdt.solution import Stop
+from omdt.task import Size, Task
+from omdt.watch import Watch
 from strategies import environment
 from tasks import RandomTask
 
@@ -82,8 +87,10 @@ def test_where_there_is_only_local_search_climbs_count() -> None:
     mdp, local_only = environment("frozenlake_8x8"), SearchSettings(dense_states=0)
     runs = [omdt.solve(mdp, max_depth=3, node_limit=4, settings=local_only) for _ in range(2)]
     assert runs[0].stop is Stop.NODES
-    assert runs[0].effort == (4.0, "nodes")
     assert runs[0].to_json() == runs[1].to_json()
+    watch = Watch(node_limit=4)
+    search(Task.over_thresholds(mdp, Size(3)), Limits(node_limit=4), watch, SearchOptions(settings=local_only))
+    assert watch.nodes == 4
 
 
 def test_the_file_gives_the_solution_back(tmp_path: Path) -> None:
