@@ -213,7 +213,11 @@ class Exploration:
         if len(node.open) > 1 or self._basis.has_leaves or np.array_equal(node.actions, self._basis.actions):
             return False
         few = self._model.mdp.n_states <= self._settings.cheap_states
-        return min(node.open[0].depth, node.spare) > (0 if few else 1)
+        if min(node.open[0].depth, node.spare) <= (0 if few else 1):
+            return False
+        # Leaves that no policy within the budget plays have no best policy to count losses from.
+        fixed = np.flatnonzero(node.actions >= 0)
+        return bool(np.isfinite(self._basis.losses.delta[fixed, node.actions[fixed]]).all())
 
     def _explore_around(self, bound: float, node: Node) -> None:
         """Explore a node with its own leaves as basis."""
