@@ -34,7 +34,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations, count
 from pathlib import Path
 from types import UnionType
@@ -53,8 +53,8 @@ MAX_LINE = 1 << 24  # bytes per line of a certificate; the longest ones, claims 
 MAX_CASES = 5_000_000  # open cases at any time; more would take gigabytes
 MAX_BOXES = 200_000  # boxes per region; more would take hours
 MAX_MODEL = 1 << 32  # bytes of a model's arrays, unpacked: a small archive can claim to hold any amount
-SOLVED_STATES = 5000  # states up to which a policy is evaluated by a linear solve; its matrix then takes 200 MB
-MAX_SWEEPS, MANY_SWEEPS = 60, 100_000  # sweeps before a linear solve, which takes as long, and sweeps instead of one
+SOLVED_STATES = 5000  # states up to which a linear system is solved by its inverse, which then takes 200 MB
+STATES_PER_SWEEP, MANY_SWEEPS = 50, 100_000  # sweeps: one per so many states before an inverse; instead of one, at most
 COLUMNS, MAX_NUMBERS = 256, 1 << 24  # vectors verified together, and numbers in memory for that; more are not faster
 DENSE = 30_000_000  # entries up to which the transitions are kept as a dense array, too: faster, 240 MB
 INVERSES = 1 << 24  # numbers in inverses that are kept for other cases, 128 MB
@@ -81,21 +81,16 @@ class RejectedError(Exception):
     """What was claimed is not proven."""
 
 
-def _readable(condition: bool | np.bool_, message: str) -> None:
-    """Raise an error about a file unless a condition holds."""
-    if not condition:
-        raise UnreadableError(message)
-
-
-def _require(condition: bool | np.bool_, message: str) -> None:
+def _require(condition: bool | np.bool_, message: str, error: type[Exception] = RejectedError) -> None:
     """Raise an error about a proof unless a condition holds."""
     if not condition:
-        raise RejectedError(message)
+        raise error(message)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Reading: JSON, the records of a certificate, the model, questions, sizes, the solution
-# ----------------------------------------------------------------------------------------------------------------------
+_readable = partial(_require, error=UnreadableError)  # the same about a file
+
+
+# ---- Reading: JSON, the records of a certificate, the model, questions, sizes, the solution --------------------------
 
 
 def _typed(value: Json, kind: type[T], what: str) -> T:
@@ -170,6 +165,7 @@ class Model:
         return reached
 
 
+DAMAGED = (OSError, LookupError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error)
 MODEL_NUMBERS = ("indices", "indptr", "data", "rewards", "initial", "features", "discount")
 MODEL_NAMES = ("feature_names", "action_names")
 
@@ -183,16 +179,7 @@ def read_model(path: Path, fallback: str | None = None) -> Model:
         with np.load(path, allow_pickle=False) as file:
             known = [name for name in ("available", "fallback") if name in file]
             return _model({name: np.asarray(file[name]) for name in (*MODEL_NUMBERS, *MODEL_NAMES, *known)}, fallback)
-    except (
-        OSError,
-        LookupError,
-        ValueError,
-        EOFError,
-        MemoryError,
-        RuntimeError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except DAMAGED as error:
         raise UnreadableError(f"{path} is not a readable model: {error}") from None
 
 
@@ -203,8 +190,7 @@ def _model(arrays: dict[str, npt.NDArray[np.generic]], fallback: str | None) -> 
     for name, array in arrays.items():
         shape = shapes.get(name, ())
         _readable(array.shape == shape, f"{name} does not fit the model: its shape is {array.shape}, not {shape}")
-        numeric = name not in MODEL_NUMBERS or array.dtype.kind in "iuf"
-        _readable(numeric, f"{name} must be finite numbers")
+        _readable(name not in MODEL_NUMBERS or array.dtype.kind in "iuf", f"{name} must be finite numbers")
     features, actions = (tuple(str(name) for name in arrays[key]) for key in MODEL_NAMES)
     fallback = str(arrays["fallback"]) if fallback is None and "fallback" in arrays else fallback
     _readable(fallback in (None, *actions), f"the fallback {fallback!r:.80} is not an action of the model")
@@ -212,9 +198,8 @@ def _model(arrays: dict[str, npt.NDArray[np.generic]], fallback: str | None) -> 
     whole = f"the transitions are not a matrix of shape [{S * A}, {S}]"
     ends = numbers["indptr"]
     _readable(np.isfinite(ends).all() and ends[0] == 0 and ends[-1] == n and np.all(np.diff(ends) >= 0), whole)
-    available = _available(arrays["available"]) if "available" in arrays else None
-    if available is not None:
-        _fill_in(numbers, available, None if fallback is None else actions.index(fallback))
+    number = None if fallback is None else actions.index(fallback)
+    available = _fill_in(numbers, arrays["available"], number) if "available" in arrays else None
     for name, array in numbers.items():
         _readable(np.isfinite(array).all(), f"{name} must be finite numbers")
     indices, indptr = (numbers.pop(name).astype(np.int64) for name in MODEL_NUMBERS[:2])
@@ -229,17 +214,13 @@ def _model(arrays: dict[str, npt.NDArray[np.generic]], fallback: str | None) -> 
     return Model(data, indices, indptr, rewards, initial, table, float(discount), features, actions, available)
 
 
-def _available(stated: npt.NDArray[np.generic]) -> Bools:
+def _fill_in(numbers: dict[str, Floats], stated: npt.NDArray[np.generic], fallback: int | None) -> Bools:
+    """Let unavailable actions do what is played instead: the fallback where it is available, or the first that is."""
     truths = stated.dtype.kind in "biuf" and np.isin(stated, (0, 1)).all()
     _readable(truths, "available must hold truth values, or 0 and 1")
-    _readable(stated.astype(np.bool_).any(axis=1).all(), "a state has no available action")
-    return stated.astype(np.bool_)
-
-
-def _fill_in(numbers: dict[str, Floats], available: Bools, fallback: int | None) -> None:
-    """Let an unavailable action do what is played instead: the fallback, or the first available action without one."""
-    S, A = available.shape
-    first, indptr = available.argmax(axis=1)[:, None], numbers["indptr"].astype(np.int64)
+    available, (S, A), indptr = stated.astype(np.bool_), stated.shape, numbers["indptr"].astype(np.int64)
+    _readable(available.any(axis=1).all(), "a state has no available action")
+    first = available.argmax(axis=1)[:, None]
     played = first if fallback is None else np.where(available[:, [fallback]], fallback, first)
     played = np.where(available, np.arange(A), played)
     rows = (np.arange(S)[:, None] * A + played).ravel()
@@ -247,6 +228,7 @@ def _fill_in(numbers: dict[str, Floats], available: Bools, fallback: int | None)
         numbers[name] = numbers[name][_entries_of(indptr, rows)]
     numbers["indptr"] = np.concatenate([[0.0], np.cumsum(np.diff(indptr)[rows])])
     numbers["rewards"] = np.take_along_axis(numbers["rewards"], played, axis=1)
+    return available
 
 
 def _division(side: Bools) -> bytes:
@@ -313,10 +295,19 @@ class Questions:
     def words(self) -> str:
         """The questions in words; empty for the default."""
         predicates = [name for name, _ in self.predicates]
-        if self.groups is not None:
-            return ", ".join(_group_words(*group, group[0] in predicates) for group in self.groups) or "nothing"
-        thresholds = ["thresholds on every feature"] if predicates else []
-        return ", ".join([*thresholds, *(f"the predicate {name!r}" for name in predicates)])
+        parts = ["thresholds on every feature"] if self.groups is None and predicates else []
+        for name, equality, numbers in (
+            [(name, False, None) for name in predicates] if self.groups is None else self.groups
+        ):
+            one, many = ("value of", "values of") if equality else ("threshold on", "thresholds on")
+            # A predicate is asked about where some number tells 0 from 1.
+            if name in predicates and (
+                numbers is None or any(x in (0, 1) if equality else 0 <= x < 1 for x in numbers)
+            ):
+                parts.append(f"the predicate {name!r}")
+            else:
+                parts.append(f"{many if numbers is None else _counted(len(numbers), one, many)} {name!r}")
+        return ", ".join(parts) or ("" if self.groups is None else "nothing")
 
 
 def _group(entry: Json) -> Group:
@@ -338,14 +329,6 @@ def _bits(text: Json, name: str, states: int) -> bytes:
     fit = len(bits) == (states + 7) // 8
     _readable(fit, f"the predicate {name!r:.80} does not have one bit for each of {states} states")
     return bits
-
-
-def _group_words(name: str, equality: bool, numbers: tuple[float, ...] | None, is_predicate: bool) -> str:
-    # A predicate is asked about where some number tells 0 from 1.
-    if is_predicate and (numbers is None or any(x in (0, 1) if equality else 0 <= x < 1 for x in numbers)):
-        return f"the predicate {name!r}"
-    one, many = ("value of", "values of") if equality else ("threshold on", "thresholds on")
-    return f"{many if numbers is None else _counted(len(numbers), one, many)} {name!r}"
 
 
 @dataclass(frozen=True)
@@ -436,9 +419,7 @@ def _limit(depth: Json, leaves: Json) -> Size | None:
     return Size(depth, 2 ** min(depth, 1000)) if isinstance(depth, int) else None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Arithmetic: floating-point numbers with bounds on their rounding errors, or rational numbers
-# ----------------------------------------------------------------------------------------------------------------------
+# ---- Arithmetic: floating-point numbers with bounds on their rounding errors, or rational numbers --------------------
 
 
 class Rows(NamedTuple):
@@ -453,34 +434,44 @@ class Rows(NamedTuple):
         weights = self.weights if V.ndim == 1 else self.weights[:, None]
         return np.add.reduceat(weights * V[self.columns], self.starts, axis=0)
 
-    def in_floats(self) -> "Rows":
-        """The same in floating-point numbers."""
-        return self._replace(weights=self.weights.astype(np.float64))
 
+class System:
+    """Equations X = b + γ P X between some states, with one action in each of them; X is 0 in the other states."""
 
-def _swept(residual: Callable[[Floats], Floats], X: Floats, accuracy: float, sweeps: int) -> tuple[Floats, bool]:
-    """X with its residual added until that is small, and whether it became so."""
-    for _ in range(sweeps):
-        change = residual(X)
-        X = X + change
-        if float(np.abs(change).max()) <= accuracy * float(np.abs(X).max()):
-            return X, True
-    return X, False
+    def __init__(self, problem: "Arithmetic", states: Ints, actions: Ints | int) -> None:
+        # The other states are one more, with number n, that leads nowhere.
+        numbers = np.full(problem.S, len(states))
+        numbers[states] = np.arange(len(states))
+        some = problem.rows(states * problem.A + actions)
+        columns, starts = np.append(numbers[some.columns], len(states)), np.append(some.starts, len(some.columns))
+        self.problem, self.rows = problem, Rows(np.append(some.weights, 0), columns, starts)
+        self.floats = self.rows._replace(weights=self.rows.weights.astype(np.float64))
+        self.inverse: Floats | None = None
 
+    def solve(self, b: Numbers) -> tuple[Numbers, float]:
+        """X, and a bound on its errors."""
+        b = np.append(b, 0)
+        X = self.problem.numbers(self._approximate(b.astype(np.float64)))
+        size = abs(b) + self.rows.ahead(abs(X)) + abs(X)
+        off = abs(b + self.rows.ahead(X) - X) + self.problem.rounding(self.problem.terms, size)
+        return X[:-1], self.problem.error_of(off.max())
 
-def _solved(rows: Rows, rewards: Floats, accuracy: float) -> Floats:
-    """Approximate values V = rewards + γ P V for n rows between n states."""
-    n = len(rewards)
-    sweeps = MAX_SWEEPS if n <= SOLVED_STATES else MANY_SWEEPS
-    V, settled = _swept(lambda V: rewards + rows.ahead(V) - V, np.zeros(n), accuracy, sweeps)
-    if settled or n > SOLVED_STATES:
-        return V
-    system = np.eye(n)
-    numbers = np.repeat(np.arange(n), np.diff(rows.starts, append=len(rows.columns)))
-    np.subtract.at(system, (numbers, rows.columns), rows.weights)
-    inverse = np.linalg.inv(system)
-    V = inverse @ rewards
-    return V + inverse @ (rewards + rows.ahead(V) - V)
+    def _approximate(self, b: Floats) -> Floats:
+        """By some sweeps, if they are enough, otherwise by an inverse, or by many sweeps if that would be too large."""
+        n, X = len(b), np.zeros(len(b))
+        if self.inverse is None:
+            for _ in range(n // STATES_PER_SWEEP if n <= SOLVED_STATES else MANY_SWEEPS):
+                change = b + self.floats.ahead(X) - X
+                X = X + change
+                if np.abs(change).max() <= self.problem.terms * EPSILON * np.abs(X).max():
+                    return X
+            if n > SOLVED_STATES:
+                return X
+            rows = np.repeat(np.arange(n), np.diff(self.floats.starts, append=len(self.floats.columns)))
+            matrix = np.bincount(rows * n + self.floats.columns, self.floats.weights, n * n).reshape(n, n)
+            self.inverse = np.linalg.inv(np.eye(n) - matrix).astype(np.float64, copy=False)
+        X = self.inverse @ b
+        return X + self.inverse @ (b + self.floats.ahead(X) - X)
 
 
 class Arithmetic:
@@ -499,7 +490,7 @@ class Arithmetic:
         if S * S * A <= DENSE:
             self.matrix = np.zeros((S * A, S))
             rows = np.repeat(np.arange(S * A), np.diff(model.indptr))
-            np.add.at(self.matrix, (rows, model.indices), self.dynamics.in_floats().weights)
+            np.add.at(self.matrix, (rows, model.indices), self.dynamics.weights.astype(np.float64))
         largest = self.ahead(self.numbers(np.ones((S, 1)))).max()
         self.contraction: float = 1 - largest * (1 + self.terms * self.unit) - 4 * self.unit  # 1 − γ, at most
         _readable(self.contraction > 0, "the discount is too close to 1 for the rounding of the transitions")
@@ -542,12 +533,6 @@ class Arithmetic:
         product = self.dynamics.ahead(X) if self.matrix is None or self.exact else self.matrix @ X
         return product.reshape(self.S, self.A, -1)
 
-    def ahead_by(self, action: int, X: Numbers) -> Numbers:
-        """[S, n] γ P X for n columns [S, n], under one action."""
-        if self.matrix is None or self.exact:
-            return self.rows(np.arange(self.S) * self.A + action).ahead(X)
-        return self.matrix[action :: self.A] @ X
-
     def at_start(self, V: Numbers, states: Ints | slice = slice(None)) -> tuple[float, float]:
         """p0·V from below and from above, where V is given for some states."""
         total = (self.initial[states] * V).sum()
@@ -567,18 +552,12 @@ class Arithmetic:
         # States that the policy does not reach have no influence, not even on the rounding.
         reached = self.model.reached(np.arange(self.S)[:, None] * self.A + policy[:, None])
         states = np.flatnonzero(reached)
-        rows, rewards = self.rows(states * self.A + policy[states]), self.rewards[states, policy[states]]
-        rows = rows._replace(columns=(np.cumsum(reached) - 1)[rows.columns])
-        V = self.numbers(_solved(rows.in_floats(), self.model.rewards[states, policy[states]], self.terms * EPSILON))
-        size = abs(rewards) + rows.ahead(abs(V)) + abs(V)
-        error = self.error_of((abs(rewards + rows.ahead(V) - V) + self.rounding(self.terms, size)).max())
+        V, error = System(self, states, policy[states]).solve(self.rewards[states, policy[states]])
         low, high = self.at_start(V, states)
         return low - error, high + error
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The argument: cases, losses, options, symmetries, the certificate, and the verdict
-# ----------------------------------------------------------------------------------------------------------------------
+# ---- The argument: cases, losses, options, symmetries, the certificate, and the verdict ------------------------------
 
 
 class Problem(Arithmetic):
@@ -712,12 +691,12 @@ def losses_of(problem: Problem, context: Context, excluded: Bools, columns: list
 
 
 class Options:
-    """Bounds cases by vectors V, and remembers the boxes of regions and inverses for boxes."""
+    """Bounds cases by vectors V, and remembers the boxes of regions and the equations of boxes."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.boxes = cache(self._boxes)
-        self._inverses: dict[tuple[bytes, int], Floats] = {}
+        self._systems: dict[tuple[bytes, int], System] = {}
         self._kept = 0
 
     def bound(self, case: Case, size: Size, V: Numbers) -> float:
@@ -728,44 +707,22 @@ class Options:
         fixed = np.flatnonzero(actions >= 0)
         excess: float = max([0, *gain[fixed, actions[fixed]].tolist()])
         opens = [(region, size.below(case, path).depth) for path, region, action in case if action < 0]
-        gaining: list[list[bytes]] = [[] for _ in range(problem.A)]
         for box in dict.fromkeys(box for region, k in opens for box in self.boxes(region, k)):
-            # An action that gains nothing in any state of a box gains nothing by being kept.
-            for a in np.flatnonzero(gain[_states(box)].max(axis=0) > 0).tolist():
-                gaining[a].append(box)
-        for a, boxes in enumerate(gaining):
-            for j in range(0, len(boxes), problem.columns):
-                excess = max(excess, self._kept_gain(boxes[j : j + problem.columns], a, gain[:, a]))
+            states = np.frombuffer(box, dtype=np.int64)
+            # An action that gains nothing in any state of a box gains nothing by being kept until the box is left.
+            for a in np.flatnonzero(gain[states].max(axis=0) > 0).tolist():
+                kept, error = self._system(box, states, a).solve(gain[states, a])
+                excess = max(excess, kept.max() + error)
         return problem.at_start(V)[1] + problem.error_of(excess)
 
-    def _kept_gain(self, boxes: list[bytes], a: int, gain: Numbers) -> float:
-        """The most that is gained by keeping an action until a box is left: D = gain + γ P D inside the box."""
-        problem, inside = self.problem, np.zeros((self.problem.S, len(boxes)), dtype=np.bool_)
-        for j, box in enumerate(boxes):
-            inside[_states(box), j] = True
-        gains = np.where(inside, gain[:, None], 0)
-        D = problem.numbers(self._approximate(boxes, inside, a, gains.astype(np.float64)))
-        ahead, size = (np.where(inside, problem.ahead_by(a, X), 0) for X in (D, abs(D)))
-        off = gains + ahead - D + problem.rounding(problem.terms, abs(gains) + size + abs(D))
-        most: float = (D.max(axis=0) + problem.error_of(np.maximum(off.max(axis=0), 0))).max()
-        return most
-
-    def _approximate(self, boxes: list[bytes], inside: Bools, a: int, gains: Floats) -> Floats:
-        """[S, n] D for n boxes, 0 outside of them; by sweeps in large problems, otherwise by inverses."""
-        problem, D = self.problem, np.zeros(gains.shape)
-        if problem.matrix is None:
-            rows = problem.rows(np.arange(problem.S) * problem.A + a).in_floats()
-            return _swept(lambda D: gains + np.where(inside, rows.ahead(D), 0) - D, D, EPSILON, MANY_SWEEPS)[0]
-        for j, box in enumerate(boxes):
-            states = _states(box)
-            if (box, a) not in self._inverses:
-                self._kept += len(states) ** 2
-                if self._kept > INVERSES:
-                    self._inverses, self._kept = {}, len(states) ** 2
-                weights = problem.matrix[np.ix_(states * problem.A + a, states)]
-                self._inverses[box, a] = np.linalg.inv(np.eye(len(states)) - weights)
-            D[states, j] = self._inverses[box, a] @ gains[states, j]
-        return D
+    def _system(self, box: bytes, states: Ints, a: int) -> System:
+        """The equations of what is gained by keeping an action until a box is left."""
+        if (box, a) not in self._systems:
+            self._kept += len(states) ** 2
+            if self._kept > INVERSES:
+                self._systems, self._kept = {}, len(states) ** 2
+            self._systems[box, a] = System(self.problem, states, a)
+        return self._systems[box, a]
 
     def _boxes(self, region: int, k: int) -> list[bytes]:
         """Sets of states, of which every leaf with at most k questions contains one around each of its states.
@@ -784,10 +741,6 @@ class Options:
             for chosen in combinations(conditions, min(k, len(conditions))):
                 found[states[answers[list(chosen)].all(axis=0)].tobytes()] = None
         return list(found)
-
-
-def _states(box: bytes) -> Ints:
-    return np.frombuffer(box, dtype=np.int64)
 
 
 def _tight(answers: Bools) -> Bools:
@@ -857,20 +810,16 @@ list of any length, a tuple for a list of just these entries, and a dictionary f
 
 
 class _Loss(NamedTuple):
-    """What leaves, given as regions and actions, lose at least inside their regions."""
-
     context: Context
-    leaves: list[tuple[int, int]]
-    value: float
+    leaves: list[tuple[int, int]]  # regions and actions
+    value: float  # what the leaves lose at least inside their regions
 
 
 class _Claim(NamedTuple):
-    """What every subtree of a size loses at least in a region."""
-
     context: Context
     region: int
     size: Size
-    value: float
+    value: float  # what every subtree of this size loses at least in the region
 
 
 class Checker:
@@ -915,25 +864,23 @@ class Checker:
         if isinstance(value, list):
             if isinstance(shape, list):
                 return [self._parsed(entry, shape[0]) for entry in value]
-            if isinstance(shape, tuple) and len(value) == len(shape):
-                return list(map(self._parsed, value, shape))
             if isinstance(shape, dict) and value and isinstance(value[0], str) and value[0] in shape:
                 return [value[0], *cast(list[object], self._parsed(value[1:], shape[value[0]]))]
+            if isinstance(shape, tuple) and len(value) == len(shape):
+                return list(map(self._parsed, value, shape))
         elif isinstance(shape, type | UnionType) and isinstance(value, shape) and not isinstance(value, bool):
             _readable(not isinstance(value, int | float) or abs(value) <= LARGEST, "a number is too large")
             return value
         raise UnreadableError(f"{value!r:.40} has another shape than such a record")
 
     def _thing(self, number: Json, kind: str) -> object:
-        """The thing with a number; for no case and for claim −1 there is none."""
-        if (number is None and kind == "case") or (type(number) is int and number == -1 and kind == "claim"):
-            return None
-        if type(number) is int and number >= 0:
-            try:
-                return self.things[kind][number]
-            except LookupError:
-                pass
-        raise RejectedError(f"there is no {kind} {number!r:.40}")
+        """The thing with a number; null stands for no case, and −1 for no claim."""
+        known = self.things[kind]
+        if type(number) is int and (number in known if isinstance(known, dict) else 0 <= number < len(known)):
+            return known[number]
+        nothing = number is None if kind == "case" else kind == "claim" and type(number) is int and number == -1
+        _require(nothing, f"there is no {kind} {number!r:.40}")
+        return None
 
     @property
     def goal(self) -> float:
@@ -960,7 +907,7 @@ class Checker:
         _require(len(self.contexts) > 0 and np.all(self.contexts[0].fixed < 0), "context 0 is not about all policies")
         forced = np.where(np.arange(self.problem.S) == state, action, -1)
         what = f"action {action} in state {state}"
-        self._expect(self.contexts[0], False, Pending(forced, None, self._cost(raw), None, what))
+        self._expect(self.contexts[0], False, Pending(forced, None, self._vector(raw, 0.0), None, what))
         self.excluded[state, action] = True
 
     def _loss(
@@ -977,7 +924,7 @@ class Checker:
             _require(possible, f"λ is {multiplier} and the loss {value}")
             multiplier, least = self.problem.number(multiplier), self.problem.number(value or 0.0)
         what = f"loss {len(self.losses)}"
-        self._expect(context, True, Pending(forced, multiplier, self._cost(raw), least, what))
+        self._expect(context, True, Pending(forced, multiplier, self._vector(raw, 0.0), least, what))
         self.losses.append(_Loss(context, leaves, least))
 
     def _claim(
@@ -1052,7 +999,7 @@ class Checker:
         """What a case loses at least, by a step of a certificate."""
         ways: dict[object, Callable[..., float]] = {"s": self._sum, "h": self._halves, "x": self._left_out}
         _require(kind in ways, f"a step {kind!r} shows no loss")
-        return ways[kind](context, case, size, *entries)
+        return ways[kind](context, case, size, *entries) * (1 - self.problem.rounding(len(case) + 8, 1.0))
 
     def _left_out(self, context: Context, case: Case, size: Size) -> float:
         allowed = context.allowed & ~self.excluded
@@ -1065,34 +1012,31 @@ class Checker:
         single = [(path, action) for path, _, action in case] == [((0,), -1), ((1,), -1)]
         _require(single, "only a single question has two halves")
         _require(len(pairs) == len(size.shares()), "a way to share the leaves is missing")
-        return min(self._sum(context, case, it, [], pair) for it, pair in zip(size.shares(), pairs, strict=True))
+        regions = [region for _, region, _ in case]
+        return min(self._claimed(context, pair, regions, it) for pair, it in zip(pairs, size.shares(), strict=True))
 
-    def _sum(
-        self,
-        context: Context,
-        case: Case,
-        size: Size | tuple[Size, ...],
-        losses: list[_Loss],
-        claims: list[_Claim | None],
-    ) -> float:
+    def _sum(self, context: Context, case: Case, size: Size, losses: list[_Loss], claims: list[_Claim | None]) -> float:
         """What fixed leaves and open places lose together."""
         fixed = {region: action for _, region, action in case if action >= 0}
-        opens = [(path, region) for path, region, action in case if action < 0]
-        sizes = [size.below(case, path) for path, _ in opens] if isinstance(size, Size) else size
-        total = self.problem.number(0.0)
+        opens = [(region, size.below(case, path)) for path, region, action in case if action < 0]
+        total = self._claimed(context, claims, [region for region, _ in opens], [below for _, below in opens])
         for loss in losses:
             _require(loss.context is context, "a loss is of another context")
             for region, action in loss.leaves:
                 there = fixed.pop(region, None) == action
                 _require(there, "a loss is about a leaf that is not there, or was counted before")
             total += max(loss.value, 0)
-        _require(len(claims) == len(opens), "there is not one claim for every open place")
-        for claim, (_, region), below in zip(claims, opens, sizes, strict=True):
-            if claim is not None:
-                fit = claim.context is context and claim.region == region and claim.size.covers(below)
-                _require(fit, "a claim is about another context, region or size")
-                total += max(claim.value, 0)
-        return total * (1 - self.problem.rounding(len(case) + 8, 1.0))
+        return total
+
+    def _claimed(
+        self, context: Context, claims: list[_Claim | None], regions: list[int], sizes: Sequence[Size]
+    ) -> float:
+        """What subtrees of these sizes in these regions lose together."""
+        _require(len(claims) == len(regions), "there is not one claim for every open place")
+        for claim, region, size in zip(claims, regions, sizes, strict=True):
+            fit = claim is None or (claim.context is context and claim.region == region and claim.size.covers(size))
+            _require(fit, "a claim is about another context, region or size")
+        return sum((max(claim.value, 0) for claim in claims if claim is not None), start=self.problem.number(0.0))
 
     def _expect(self, context: Context, excluding: bool, pending: Pending) -> None:
         waiting = self.pending.setdefault((context, excluding), [])
@@ -1108,19 +1052,16 @@ class Checker:
             needed = context.budget if it.multiplier is None or it.value is None else it.value
             _require(shown >= needed, f"{it.what}: its vector shows {float(shown):.9g}, not {float(needed):.9g}")
 
-    def _vector(self, raw: bytes) -> Numbers:
+    def _vector(self, raw: bytes, least: float = -LARGEST) -> Numbers:
         """The vector of a record, of 32-bit or 64-bit numbers."""
         types = {4 * self.problem.S: "<f4", 8 * self.problem.S: "<f8"}
         _require(len(raw) in types, f"a vector has {len(raw)} bytes, not 4 or 8 per state")
         with np.errstate(invalid="ignore"):
             vector = np.frombuffer(raw, dtype=types[len(raw)]).astype(np.float64)
-        _require(np.all(np.abs(vector) <= LARGEST), "a vector is not finite")
+        _require(
+            np.all((least <= vector) & (vector <= LARGEST)), f"a vector has numbers below {least} or infinite ones"
+        )
         return self.problem.numbers(vector)
-
-    def _cost(self, raw: bytes) -> Numbers:
-        vector = self._vector(raw)
-        _require(np.all(vector >= 0), "a vector of costs is negative somewhere")
-        return vector
 
     def _taken(self, number: int) -> Case:
         """An open case, which is open no more."""
