@@ -69,6 +69,8 @@ Case: TypeAlias = tuple[tuple[tuple[int, ...], int, int], ...]
 """A partial tree, its leaves and open places from left to right: path (0 left, 1 right), region, action (−1 if open)"""
 Label: TypeAlias = tuple[str, int]  # a way to continue at an open place: ("action", a) or ("question", k)
 Group: TypeAlias = tuple[str, bool, tuple[float, ...] | None]  # column, equality?, numbers to compare with or all
+Leaves: TypeAlias = list[tuple[int, int]]  # regions and actions
+Step: TypeAlias = list[object]  # of a proof: its kind, and the entries that `STEP` lists
 T = TypeVar("T")
 N = TypeVar("N", float, npt.NDArray[np.float64])
 
@@ -279,7 +281,7 @@ class Questions:
         otherwise a statement would seem to be about trees that ask more than they can.
         """
         sides: dict[bytes, Bools] = {}
-        for name, equality, numbers in [(name, False, None) for name in names] if self.groups is None else self.groups:
+        for name, equality, numbers in self._groups(names):
             _readable(name in names, f"there are questions about the unknown feature {name!r:.80}")
             column = columns[:, names.index(name)]
             values = np.unique(column) if equality else np.unique(column)[:-1]
@@ -296,18 +298,16 @@ class Questions:
         """The questions in words; empty for the default."""
         predicates = [name for name, _ in self.predicates]
         parts = ["thresholds on every feature"] if self.groups is None and predicates else []
-        for name, equality, numbers in (
-            [(name, False, None) for name in predicates] if self.groups is None else self.groups
-        ):
-            one, many = ("value of", "values of") if equality else ("threshold on", "thresholds on")
+        for name, equality, numbers in self._groups(predicates):
             # A predicate is asked about where some number tells 0 from 1.
-            if name in predicates and (
-                numbers is None or any(x in (0, 1) if equality else 0 <= x < 1 for x in numbers)
-            ):
-                parts.append(f"the predicate {name!r}")
-            else:
-                parts.append(f"{many if numbers is None else _counted(len(numbers), one, many)} {name!r}")
+            tells = numbers is None or any(x in (0, 1) if equality else 0 <= x < 1 for x in numbers)
+            one, many = ("value of", "values of") if equality else ("threshold on", "thresholds on")
+            listed = f"{many if numbers is None else _counted(len(numbers), one, many)} {name!r}"
+            parts.append(f"the predicate {name!r}" if tells and name in predicates else listed)
         return ", ".join(parts) or ("" if self.groups is None else "nothing")
+
+    def _groups(self, names: Sequence[str]) -> Sequence[Group]:
+        return [(name, False, None) for name in names] if self.groups is None else self.groups
 
 
 def _group(entry: Json) -> Group:
@@ -372,18 +372,16 @@ class Claimed:
         for key, its in true.items():
             said = data.get(key)
             _readable(said == its, f"the solution is of another problem: {key} is {said!r:.80}, not {its!r:.80}")
-        self.value, self.bound = (
-            _finite(data.get(key), f"the solution's {key}", LARGEST) for key in ("value", "bound")
-        )
+        self.value = _finite(data.get("value"), "the solution's value", LARGEST)
+        self.bound = _finite(data.get("bound"), "the solution's bound", LARGEST)
         rule = data.get("unavailable", "fallback")
         wrong = f"what the tree may do with unavailable actions is {rule!r:.40}, not fallback or forbid"
         _readable(rule in ("fallback", "forbid"), wrong)
         self.forbid = rule == "forbid"
         self.limit = _limit(data.get("max_depth"), data.get("max_leaf_nodes"))
         self.policy = np.zeros(len(model.rewards), dtype=np.int64)
-        self.asked: list[
-            tuple[str, bool, Ints, Bools]
-        ] = []  # feature, equality?, states at the node, whether they go right
+        # For every node its feature, whether it is an equality, the states that come to it, and which of them go right.
+        self.asked: list[tuple[str, bool, Ints, Bools]] = []
         self.size = self._read_tree(data.get("tree"), columns, names, model.action_names)
 
     def _read_tree(self, tree: Json, columns: Floats, names: tuple[str, ...], actions: tuple[str, ...]) -> Size:
@@ -517,10 +515,7 @@ class Arithmetic:
         return operations * self.unit * size
 
     def error_of(self, residual: N) -> N:
-        """By how much a return or a value is off, at most, if Bellman equations are violated by at most `residual`.
-
-        This is where the discount turns errors of single steps into errors of returns, and nowhere else.
-        """
+        """By how much a return or a value is off, at most, if Bellman equations are violated by at most `residual`."""
         return residual / self.contraction * self.mass
 
     def rows(self, rows: Ints) -> Rows:
@@ -787,14 +782,8 @@ def slack_of(problem: Problem, size: Size, renaming: Renaming) -> float:
     return slack * (1 + problem.rounding(8, 1.0))
 
 
-STEP: dict[str, tuple[Shape, ...]] = {
-    "b": (int,),  # place
-    "s": (["loss"], ["claim"]),
-    "h": ([("claim", "claim")],),
-    "x": (),
-    "options": (),
-    "value": (),
-}
+STEP: dict[str, tuple[Shape, ...]] = {"b": (int,), "s": (["loss"], ["claim"]), "h": ([("claim", "claim")],)}
+STEP |= {"x": (), "options": (), "value": ()}
 RECORD: dict[str, tuple[Shape, ...]] = {
     "symmetry": (),
     "region": ("region", int, "side"),  # parent, question, side
@@ -811,7 +800,7 @@ list of any length, a tuple for a list of just these entries, and a dictionary f
 
 class _Loss(NamedTuple):
     context: Context
-    leaves: list[tuple[int, int]]  # regions and actions
+    leaves: Leaves
     value: float  # what the leaves lose at least inside their regions
 
 
@@ -820,6 +809,9 @@ class _Claim(NamedTuple):
     region: int
     size: Size
     value: float  # what every subtree of this size loses at least in the region
+
+
+Claims: TypeAlias = list[_Claim | None]
 
 
 class Checker:
@@ -910,9 +902,7 @@ class Checker:
         self._expect(self.contexts[0], False, Pending(forced, None, self._vector(raw, 0.0), None, what))
         self.excluded[state, action] = True
 
-    def _loss(
-        self, raw: bytes, context: Context, leaves: list[tuple[int, int]], multiplier: float | None, value: float | None
-    ) -> None:
+    def _loss(self, raw: bytes, about: Context, leaves: Leaves, multiplier: float | None, value: float | None) -> None:
         forced = np.full(self.problem.S, -1)
         for region, action in leaves:
             states = self.problem.regions[region]
@@ -924,12 +914,10 @@ class Checker:
             _require(possible, f"λ is {multiplier} and the loss {value}")
             multiplier, least = self.problem.number(multiplier), self.problem.number(value or 0.0)
         what = f"loss {len(self.losses)}"
-        self._expect(context, True, Pending(forced, multiplier, self._vector(raw, 0.0), least, what))
-        self.losses.append(_Loss(context, leaves, least))
+        self._expect(about, True, Pending(forced, multiplier, self._vector(raw, 0.0), least, what))
+        self.losses.append(_Loss(about, leaves, least))
 
-    def _claim(
-        self, raw: bytes, context: Context, region: int, depth: int, leaves: int, steps: list[list[object]]
-    ) -> None:
+    def _claim(self, raw: bytes, context: Context, region: int, depth: int, leaves: int, steps: list[Step]) -> None:
         possible = 0 <= depth < 60 and 1 <= leaves <= 2**depth
         _require(possible, f"no tree has depth {depth} and {leaves} leaves")
         size, value = Size(depth, leaves), math.inf
@@ -978,7 +966,7 @@ class Checker:
             turned = ("question", next((k for k in problem.dividing(region) if side in problem.split(region, k)), -1))
         _require(turned in before, f"the symmetry turns {label} into {turned}, which does not come before it")
 
-    def _close(self, raw: bytes, number: int, context: int, step: list[object]) -> None:
+    def _close(self, raw: bytes, number: int, context: int, step: Step) -> None:
         case, (kind, *entries) = self._taken(number), step
         if kind == "options":
             bound = self.options.bound(case, self.size, self._vector(raw))
@@ -1007,7 +995,7 @@ class Checker:
         _require(not all(allowed[it].all() for it in fixed), "no leaf takes an excluded action")
         return math.inf
 
-    def _halves(self, context: Context, case: Case, size: Size, pairs: list[list[_Claim | None]]) -> float:
+    def _halves(self, context: Context, case: Case, size: Size, pairs: list[Claims]) -> float:
         """What the two sides of a single question lose, however they share the leaves."""
         single = [(path, action) for path, _, action in case] == [((0,), -1), ((1,), -1)]
         _require(single, "only a single question has two halves")
@@ -1015,7 +1003,7 @@ class Checker:
         regions = [region for _, region, _ in case]
         return min(self._claimed(context, pair, regions, it) for pair, it in zip(pairs, size.shares(), strict=True))
 
-    def _sum(self, context: Context, case: Case, size: Size, losses: list[_Loss], claims: list[_Claim | None]) -> float:
+    def _sum(self, context: Context, case: Case, size: Size, losses: list[_Loss], claims: Claims) -> float:
         """What fixed leaves and open places lose together."""
         fixed = {region: action for _, region, action in case if action >= 0}
         opens = [(region, size.below(case, path)) for path, region, action in case if action < 0]
@@ -1028,9 +1016,7 @@ class Checker:
             total += max(loss.value, 0)
         return total
 
-    def _claimed(
-        self, context: Context, claims: list[_Claim | None], regions: list[int], sizes: Sequence[Size]
-    ) -> float:
+    def _claimed(self, context: Context, claims: Claims, regions: list[int], sizes: Sequence[Size]) -> float:
         """What subtrees of these sizes in these regions lose together."""
         _require(len(claims) == len(regions), "there is not one claim for every open place")
         for claim, region, size in zip(claims, regions, sizes, strict=True):
@@ -1058,9 +1044,8 @@ class Checker:
         _require(len(raw) in types, f"a vector has {len(raw)} bytes, not 4 or 8 per state")
         with np.errstate(invalid="ignore"):
             vector = np.frombuffer(raw, dtype=types[len(raw)]).astype(np.float64)
-        _require(
-            np.all((least <= vector) & (vector <= LARGEST)), f"a vector has numbers below {least} or infinite ones"
-        )
+        within = np.all((least <= vector) & (vector <= LARGEST))
+        _require(within, f"a vector has numbers that are not finite, or below {least}")
         return self.problem.numbers(vector)
 
     def _taken(self, number: int) -> Case:
@@ -1095,17 +1080,10 @@ class Verdict:
 
 
 def check(model: Model, solution: Json, certificate: Path | None, *, exact: bool = False) -> Verdict:
-    """Check a solution, and its bound if there is a certificate.
+    """Check a solution, given the content of its file, and its bound if there is a certificate.
 
-    Args:
-        model: the problem that was solved.
-        solution: the content of the solution's JSON file.
-        certificate: the file that proves the bound.
-        exact: whether to compute with rational numbers, which takes long.
-
-    Raises:
-        UnreadableError: if a file is not what it should be.
-        RejectedError: if something that is claimed is not proven.
+    `exact` computes with rational numbers, which takes long. An `UnreadableError` says that a file is not what it
+    should be, a `RejectedError` that something that is claimed is not proven.
     """
     claimed = Claimed(solution, model)
     problem = Problem(model, claimed.questions, exact=exact)
