@@ -437,22 +437,21 @@ class System:
     """Equations X = b + γ P X between some states, with one action in each of them; X is 0 in the other states."""
 
     def __init__(self, problem: "Arithmetic", states: Ints, actions: Ints | int) -> None:
-        # The other states are one more, with number n, that leads nowhere.
-        numbers = np.full(problem.S, len(states))
+        numbers = np.full(problem.S, -1)
         numbers[states] = np.arange(len(states))
-        some = problem.rows(states * problem.A + actions)
-        columns, starts = np.append(numbers[some.columns], len(states)), np.append(some.starts, len(some.columns))
-        self.problem, self.rows = problem, Rows(np.append(some.weights, 0), columns, starts)
-        self.floats = self.rows._replace(weights=self.rows.weights.astype(np.float64))
+        weights, columns, starts = problem.rows(states * problem.A + actions)
+        columns = numbers[columns]
+        # A weight of 0 makes the state of a column irrelevant.
+        self.problem, self.rows = problem, Rows(np.where(columns < 0, 0, weights), np.maximum(columns, 0), starts)
+        self.floats = self.rows._replace(weights=self.rows.weights.astype(np.float64, copy=False))
         self.inverse: Floats | None = None
 
     def solve(self, b: Numbers) -> tuple[Numbers, float]:
         """X, and a bound on its errors."""
-        b = np.append(b, 0)
-        X = self.problem.numbers(self._approximate(b.astype(np.float64)))
+        X = self.problem.numbers(self._approximate(b.astype(np.float64, copy=False)))
         size = abs(b) + self.rows.ahead(abs(X)) + abs(X)
         off = abs(b + self.rows.ahead(X) - X) + self.problem.rounding(self.problem.terms, size)
-        return X[:-1], self.problem.error_of(off.max())
+        return X, self.problem.error_of(off.max())
 
     def _approximate(self, b: Floats) -> Floats:
         """By some sweeps, if they are enough, otherwise by an inverse, or by many sweeps if that would be too large."""
@@ -704,8 +703,8 @@ class Options:
         opens = [(region, size.below(case, path).depth) for path, region, action in case if action < 0]
         for box in dict.fromkeys(box for region, k in opens for box in self.boxes(region, k)):
             states = np.frombuffer(box, dtype=np.int64)
-            # An action that gains nothing in any state of a box gains nothing by being kept until the box is left.
-            for a in np.flatnonzero(gain[states].max(axis=0) > 0).tolist():
+            # By being kept until the box is left, an action gains no more than its largest gain there in every step.
+            for a in np.flatnonzero(problem.error_of(gain[states].max(axis=0)) > excess).tolist():
                 kept, error = self._system(box, states, a).solve(gain[states, a])
                 excess = max(excess, kept.max() + error)
         return problem.at_start(V)[1] + problem.error_of(excess)
