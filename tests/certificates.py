@@ -14,8 +14,7 @@ Records = list[tuple[list[Any], bytes]]
 
 def read(path: Path) -> Records:
     with gzip.open(path) as stream:
-        records = check.Records(stream, 1 << 30)
-        return [(records.head, b""), *records]
+        return list(check.records(stream, 1 << 30))
 
 
 def write(path: Path, records: Records) -> None:

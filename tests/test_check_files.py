@@ -146,7 +146,13 @@ def test_every_kind_of_record_and_step_is_followed() -> None:
     ids=str,
 )
 def test_shapes_of_records(value: Any, shape: Any, fitting: bool) -> None:
-    assert check.fits(value, shape) is fitting
+    problem = check.Problem(model_of(omdt.make("frozenlake_4x4")))
+    checker = check.Checker(problem, check.Size(1, 2), 1.0)
+    if fitting:
+        checker._parsed(value, shape)
+        return
+    with pytest.raises(check.UnreadableError):
+        checker._parsed(value, shape)
 
 
 def test_the_command_line(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
