@@ -30,7 +30,8 @@ from omdt.certificate import model_of
 from omdt.errors import InputError
 from omdt.mdp import MDP
 from omdt.solution import Solution, Stop
-from tasks import RandomTask, any_mdp, dense, exact_return, rare_paths, shaped_mdp
+from random_mdps import any_mdp, shaped_mdp
+from tasks import RandomTask, dense, exact_return, rare_paths
 
 REGRESSIONS = Path(__file__).parent / "regressions"
 SOLVERS = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}

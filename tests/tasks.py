@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
-from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -18,110 +17,12 @@ from omdt.methods.search.settings import SearchSettings
 from omdt.solution import Solution
 from omdt.splits import Splits
 from omdt.task import Size, Task
-from random_mdps import (
-    DYNAMICS,
-    OBSERVATIONS,
-    availability,
-    distribution,
-    feature_array,
-    reward_array,
-    transition_array,
-)
+from random_mdps import any_mdp
 
 FORMAT = "omdt-task-1"
 LABELS = ("p", "q")
 MEMORY = "memory_limit"
 SETTINGS = {it.name for it in fields(SearchSettings)} | {MEMORY}
-SCALES = ("few values", "zero", "negative", "normal", "huge", "tiny", "mixed")
-DISCOUNTS = (0.01, 0.3, 0.5, 0.9, 0.99, 0.999, 0.9999)
-MOST_POLICIES = 5000
-"""Largest number of deterministic policies per problem of the fuzzer, so that brute force takes little time."""
-
-
-def random_mdp(rng: np.random.Generator) -> MDP:
-    """An MDP of up to nine states."""
-    S, A, F = int(rng.integers(1, 10)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
-    P = rng.dirichlet(np.full(S, 0.3), size=(S, A))
-    kind = rng.integers(5)
-    if kind == 0:
-        P = np.eye(S)[rng.integers(S, size=(S, A))]
-    elif kind == 1:
-        P = np.triu(np.ones((S, S)), 1)[:, None, :] * rng.random((S, A, S)) + np.eye(S)[:, None, :] * 0.1
-        P /= P.sum(axis=2, keepdims=True)
-    elif kind == 2:
-        P[S // 2] = np.eye(S)[S // 2]
-    scale = 10.0 ** rng.integers(-9, 10) if rng.random() < 0.3 else 1.0
-    rewards = rng.integers(-1, 2, size=(S, A)) if rng.random() < 0.3 else rng.normal(size=(S, A)) - rng.integers(3)
-    X = rng.integers(0, 4, size=(S, F)) if rng.random() < 0.7 else rng.random((S, F))
-    p0 = np.eye(S)[0] if rng.random() < 0.5 else rng.dirichlet(np.ones(S))
-    return MDP.from_dense(P, rewards * scale, p0, X, discount=float(rng.choice([0.3, 0.9, 0.99, 0.9999])))
-
-
-def symmetric_mdp(rng: np.random.Generator) -> MDP:
-    """States are bits, and action i treats bit i as action j treats bit j; in a last state nothing matters."""
-    n = int(rng.integers(2, 4))
-    bits = np.array(list(product((0, 1), repeat=n)))
-    number = {tuple(row): s for s, row in enumerate(bits.tolist())}
-    S = len(bits) + 1
-    P, rewards, p0 = np.zeros((S, n, S)), np.zeros((S, n)), np.zeros(S)
-    some_P, some_rewards, some_p0 = rng.dirichlet(np.full(S, 0.3), (S, n)), rng.normal(size=(S, n)), rng.random(S)
-    for order in permutations(range(n)):
-        states = np.array([*(number[tuple(row)] for row in bits[:, order].tolist()), S - 1])
-        actions = np.argsort(order)
-        P += some_P[np.ix_(states, actions, states)]
-        rewards += some_rewards[np.ix_(states, actions)]
-        p0 += some_p0[states]
-    P[-1], rewards[-1] = np.eye(S)[-1], rng.normal()
-    X = np.vstack([bits, rng.integers(0, 2, n)])
-    return MDP.from_dense(P / P.sum(axis=2, keepdims=True), rewards, p0 / p0.sum(), X, discount=0.9)
-
-
-def game(rng: np.random.Generator) -> MDP:
-    """An MDP that begins in one state, ends, and never comes back to a state before that."""
-    S, A = int(rng.integers(3, 10)), int(rng.integers(2, 4))
-    P = np.zeros((S, A, S))
-    for s in range(S - 1):
-        for a in range(A):
-            after = rng.choice(np.arange(s + 1, S), min(S - 1 - s, int(rng.integers(1, 4))), replace=False)
-            P[s, a, after] = rng.dirichlet(np.ones(len(after)))
-    P[-1, :, -1] = 1.0
-    rewards = rng.integers(-1, 2, size=(S, A)) if rng.random() < 0.5 else rng.normal(size=(S, A))
-    X = rng.integers(0, 2, size=(S, int(rng.integers(1, 5))))
-    return MDP.from_dense(P, rewards, np.eye(S)[0], X, discount=float(rng.choice([0.5, 0.99])))
-
-
-def any_mdp(rng: np.random.Generator) -> MDP:
-    """An MDP that may have symmetries."""
-    return symmetric_mdp(rng) if rng.random() < 0.15 else random_mdp(rng)
-
-
-def shaped_mdp(rng: np.random.Generator) -> MDP:
-    """An MDP of one of many shapes: every kind of dynamics, rewards and observations, ties, twins and useless parts."""
-    S, F = int(rng.integers(1, 10)), int(rng.integers(1, 4))
-    A = int(rng.integers(1, 6))
-    while A**S > MOST_POLICIES:
-        A -= 1
-    P = transition_array(rng, S, A, str(rng.choice([*DYNAMICS, "ergodic"])))
-    rewards = _rewards(rng, S, A)
-    available = availability(rng, S, A) if rng.random() < 0.2 else np.ones((S, A), dtype=np.bool_)
-    fallback = f"action_{rng.integers(A)}" if rng.random() < 0.5 else None
-    if rng.random() < 0.2 and A > 1:
-        P[:, -1], rewards[:, -1] = P[:, 0], rewards[:, 0]
-    if rng.random() < 0.2 and S > 1:
-        P[-1], rewards[-1] = P[0], rewards[0]
-    X = feature_array(rng, S, F, str(rng.choice(OBSERVATIONS)))
-    if rng.random() < 0.2:
-        X[:, rng.integers(F)] = 7.0
-    discount = float(rng.choice(DISCOUNTS)) if rng.random() < 0.7 else float(rng.uniform(0.01, 0.9999))
-    limits = {"available": available, "fallback": fallback}
-    return MDP.from_dense(P, rewards, distribution(rng, S), X, discount=discount, **limits)
-
-
-def _rewards(rng: np.random.Generator, S: int, A: int) -> np.ndarray:
-    kind = str(rng.choice(SCALES))
-    if kind == "mixed":
-        return rng.normal(size=(S, A)) * 10.0 ** rng.integers(-9, 10, size=(S, A))
-    return reward_array(rng, (S, A), kind)
 
 
 def rare_paths(rng: np.random.Generator) -> dict[str, Any]:

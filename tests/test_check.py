@@ -25,9 +25,10 @@ from omdt.methods.search.evidence.recorder import Recorder, prove
 from omdt.methods.search.partial_tree import Tree
 from omdt.methods.search.settings import SearchSettings
 from omdt.solution import Solution, Stop
+from random_mdps import random_mdp, symmetric_mdp
 from search_parts import model_of as search_model
 from search_parts import rounds_of
-from tasks import MEMORY, random_mdp, rare_paths, symmetric_mdp
+from tasks import MEMORY, rare_paths
 
 
 def rare_settings(rng: np.random.Generator) -> SearchSettings:

@@ -15,9 +15,9 @@ from omdt.methods.shrinking import shrunk
 from omdt.solution import Solution, Stop, relative_gap, tolerated_excess
 from omdt.solution.gaps import SMALL
 from omdt.watch import Watch
-from random_mdps import sparse_rows
+from random_mdps import any_mdp, sparse_rows
 from strategies import environment
-from tasks import RandomTask, any_mdp, dense
+from tasks import RandomTask, dense
 
 
 def lent_money(discount: float, scale: float = 1.0) -> MDP:

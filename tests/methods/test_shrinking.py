@@ -11,8 +11,9 @@ import omdt
 from omdt import MDP, Splits, TreePolicy, planning
 from omdt.methods.shrinking import shrunk
 from omdt.watch import Watch
+from random_mdps import any_mdp
 from strategies import mdps, random_tree
-from tasks import RandomTask, any_mdp
+from tasks import RandomTask
 
 
 def tree_for(mdp: MDP, seed: int, max_depth: int) -> TreePolicy:

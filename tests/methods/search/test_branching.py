@@ -9,6 +9,7 @@ from omdt.methods.search.model import Model
 from omdt.methods.search.nodes import Node, Partial
 from omdt.methods.search.partial_tree import HOLE, Leaf, Split, Tree, count_leaves, replaced, sibling_action
 from omdt.rules import AvailableOnly
+from random_mdps import random_mdp, symmetric_mdp
 from search_parts import (
     basis_of,
     completions,
@@ -19,7 +20,7 @@ from search_parts import (
     random_splits,
     returns_of,
 )
-from tasks import random_limits, random_mdp, symmetric_mdp
+from tasks import random_limits
 
 
 def branching_of(model: Model, *, symmetric: bool = False) -> Branching:

@@ -21,9 +21,9 @@ from omdt.methods.search.settings import DEFAULTS, SearchSettings
 from omdt.task import Size, Task
 from omdt.tree import TreePolicy
 from omdt.watch import Watch
+from random_mdps import game
 from search_parts import model_of, rounds_of
 from strategies import environment
-from tasks import game
 
 
 def lake() -> Task:

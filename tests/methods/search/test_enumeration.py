@@ -16,9 +16,9 @@ from omdt.methods.search.settings import SearchSettings
 from omdt.rules import AvailableOnly
 from omdt.solution import Stop
 from omdt.watch import Watch
+from random_mdps import random_mdp
 from search_parts import model_of, random_splits, returns_of, scale_of, started, tree_policies
 from strategies import environment, restricted_mdps
-from tasks import random_mdp
 
 
 def enumerated(local: LocalSearch) -> float | None:

@@ -8,10 +8,10 @@ from omdt.methods.search.evaluation import Acyclic, Dense, Engine, Sparse, engin
 from omdt.methods.search.model import Model
 from omdt.rules import AvailableOnly
 from omdt.watch import Watch
-from random_mdps import availability
+from random_mdps import availability, game, random_mdp
 from search_parts import model_of, returns_of, scale_of
 from strategies import environment
-from tasks import dense, game, random_mdp
+from tasks import dense
 
 
 def engines(model: Model) -> list[Engine]:

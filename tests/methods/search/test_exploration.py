@@ -11,6 +11,7 @@ from omdt.methods.search.model import Model
 from omdt.methods.search.nodes import Case, Goal, Partial
 from omdt.methods.search.partial_tree import HOLE, Leaf, Split
 from omdt.watch import OutOfTimeError, Watch
+from random_mdps import game, random_mdp
 from search_parts import (
     basis_of,
     goal_of,
@@ -20,7 +21,7 @@ from search_parts import (
     root_of,
 )
 from strategies import environment
-from tasks import RandomTask, game, random_mdp, rare_paths
+from tasks import RandomTask, rare_paths
 
 
 def test_a_node_that_runs_out_of_time_is_late_even_if_it_is_the_last() -> None:

@@ -15,9 +15,9 @@ from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves
 from omdt.methods.search.ranks import Ranks
 from omdt.rules import AvailableOnly
 from omdt.watch import Watch
+from random_mdps import random_mdp
 from search_parts import model_of, random_splits, returns_of, scale_of, tree_policies
 from strategies import environment, mdps
-from tasks import random_mdp
 
 
 def fitting_of(model: Model, watch: Watch | None = None) -> Fitting:

@@ -5,8 +5,8 @@ import pytest
 
 from omdt import MDP
 from omdt.methods.search.partial_tree import HOLE, Leaf, Split
+from random_mdps import random_mdp, symmetric_mdp
 from search_parts import all_policies, knowledge_of, model_of, places, random_partial, returns_of
-from tasks import random_mdp, symmetric_mdp
 
 
 @pytest.mark.parametrize("max_bytes", [1, 1 << 20])

@@ -17,10 +17,9 @@ from omdt.rules import AvailableOnly
 from omdt.solution import Stop
 from omdt.task import Size, Task
 from omdt.watch import Watch
-from random_mdps import availability
+from random_mdps import any_mdp, availability, random_mdp
 from search_parts import model_of, random_splits, returns_of, scale_of, started, tree_policies
 from strategies import environment, restricted_mdps
-from tasks import any_mdp, random_mdp
 
 
 def new_search(model: Model, seed: int = 0, watch: Watch | None = None) -> LocalSearch:

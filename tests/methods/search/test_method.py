@@ -25,9 +25,10 @@ from omdt.methods.search.settings import SearchSettings
 from omdt.solution import Stop
 from omdt.task import Size, Task
 from omdt.watch import INTERRUPT_SECONDS, Watch
+from random_mdps import random_mdp
 from search_parts import model_of, random_splits, same_in_any_run
 from strategies import environment
-from tasks import RandomTask, best_return, random_mdp, rare_paths
+from tasks import RandomTask, best_return, rare_paths
 
 PROVEN_RETURNS = [  # as published, found by two other solvers
     ("frozenlake_4x4", 3, 0.520125),

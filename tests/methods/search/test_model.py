@@ -8,9 +8,10 @@ from omdt import MDP
 from omdt.methods.search.model import Arrays
 from omdt.methods.search.partial_tree import SizeLimit
 from omdt.rules import AvailableOnly
+from random_mdps import game, random_mdp, shaped_mdp
 from search_parts import all_policies, model_of, returns_of
 from strategies import environment
-from tasks import dense, game, random_mdp, shaped_mdp
+from tasks import dense
 
 ONE_STATE = MDP.from_dense([[[1.0], [1.0]]], [[1.0, -2.0]], [1.0], [[0.0]], discount=0.5)
 

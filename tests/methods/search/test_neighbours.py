@@ -12,9 +12,9 @@ from omdt.methods.search.neighbours import Candidate, Neighbours
 from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves, replaced
 from omdt.methods.search.ranks import Ranks
 from omdt.watch import Watch
+from random_mdps import random_mdp
 from search_parts import model_of, random_splits
 from strategies import environment
-from tasks import random_mdp
 
 TREE = Split(3, Leaf(0), Split(9, Leaf(1), Leaf(2)))
 

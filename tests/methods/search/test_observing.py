@@ -13,8 +13,9 @@ from omdt.methods.search.nodes import Node, OpenRegion
 from omdt.methods.search.observing import Observer, Unobserved
 from omdt.methods.search.partial_tree import HOLE, Leaf, Split, Tree, leaf_actions, replaced
 from omdt.watch import Watch
+from random_mdps import any_mdp
 from search_parts import basis_of, goal_of, knowledge_of, model_of, random_splits, returns_of, root_of, tree_policies
-from tasks import any_mdp, random_limits
+from tasks import random_limits
 
 
 @dataclass

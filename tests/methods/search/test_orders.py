@@ -5,7 +5,7 @@ import numpy as np
 import omdt
 from omdt import MDP, planning
 from omdt.methods.search.orders import order_by_steps, topological_order
-from tasks import game, random_mdp
+from random_mdps import game, random_mdp
 
 
 def comes_after(mdp: MDP, order: np.ndarray) -> bool:

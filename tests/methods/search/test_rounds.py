@@ -11,9 +11,10 @@ from omdt.methods.search.rounds import NEGLIGIBLE_SLACK
 from omdt.methods.search.settings import SearchSettings
 from omdt.rules import AvailableOnly
 from omdt.watch import Watch
+from random_mdps import symmetric_mdp
 from search_parts import model_of, rounds_of, started
 from strategies import environment
-from tasks import RandomTask, symmetric_mdp
+from tasks import RandomTask
 
 
 @pytest.mark.parametrize("nodes", [1, 128])

@@ -7,7 +7,7 @@ from omdt import MDP, planning
 from omdt.methods.search.model import Arrays
 from omdt.methods.search.orders import topological_order
 from omdt.methods.search.sweeps import forward, sweep
-from tasks import game, random_mdp
+from random_mdps import game, random_mdp
 
 
 def test_sweeps_solve_what_they_say_is_settled() -> None:

@@ -8,8 +8,8 @@ import pytest
 import omdt
 from omdt import MDP, planning
 from omdt.methods.search.symmetry import Symmetries, find
+from random_mdps import random_mdp, symmetric_mdp
 from search_parts import model_of
-from tasks import random_mdp, symmetric_mdp
 
 
 def test_symmetries_are_found_and_leave_returns_as_they_are() -> None:

@@ -11,9 +11,9 @@ from omdt.methods.search.exploration import explore
 from omdt.methods.search.nodes import Goal
 from omdt.rules import AvailableOnly
 from omdt.watch import OutOfTimeError, Watch
+from random_mdps import game, random_mdp
 from search_parts import all_policies, goal_of, knowledge_of, model_of, returns_of, root_of, rounds_of
 from strategies import environment
-from tasks import game, random_mdp
 
 
 def test_raised_targets_leave_the_tables_of_the_proof_where_they_are() -> None:

@@ -17,9 +17,10 @@ from omdt.methods.search.bounds.cheapest import (
 )
 from omdt.methods.search.bounds.losses import Losses
 from omdt.methods.search.model import Model
+from random_mdps import game, random_mdp
 from search_parts import all_policies, model_of
 from strategies import environment
-from tasks import dense, game, random_mdp
+from tasks import dense
 
 Make = Callable[[Model, Costs], Solver]
 

@@ -8,9 +8,9 @@ from omdt.methods.search.boxes import Boxes
 from omdt.methods.search.model import Model
 from omdt.methods.search.regions import Regions
 from omdt.watch import OutOfTimeError, Watch
+from random_mdps import random_mdp
 from search_parts import model_of, options_value
 from strategies import environment
-from tasks import random_mdp
 
 
 def test_the_value_is_that_of_the_agent_with_options() -> None:

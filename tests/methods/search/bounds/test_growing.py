@@ -11,8 +11,8 @@ from omdt.methods.search.bounds.tables import Tables
 from omdt.methods.search.partial_tree import Leaf, Split, Tree
 from omdt.methods.search.regions import Region, Regions
 from omdt.watch import Watch
+from random_mdps import random_mdp
 from search_parts import model_of
-from tasks import random_mdp
 
 Leaves = tuple[tuple[Region, int], ...]
 

@@ -10,9 +10,10 @@ from omdt.methods.search.boxes import Boxes
 from omdt.methods.search.model import Model
 from omdt.methods.search.regions import Regions
 from omdt.watch import OutOfTimeError, Watch
+from random_mdps import random_mdp
 from search_parts import model_of
 from strategies import environment
-from tasks import dense, random_mdp
+from tasks import dense
 
 
 def inverses_of(model: Model, max_bytes: int = 1 << 24) -> Inverses:

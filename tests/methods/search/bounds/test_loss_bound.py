@@ -7,6 +7,7 @@ from omdt.methods.search.bounds.loss_bound import LossBound
 from omdt.methods.search.bounds.protocol import LossEvidence
 from omdt.methods.search.partial_tree import HOLE, Leaf, Split, Tree
 from omdt.watch import Watch
+from random_mdps import any_mdp
 from search_parts import (
     basis_of,
     completions,
@@ -19,7 +20,7 @@ from search_parts import (
     returns_of,
 )
 from strategies import environment
-from tasks import any_mdp, random_limits
+from tasks import random_limits
 
 
 def test_the_bound_is_above_completions_that_return_more_than_the_target() -> None:

@@ -11,9 +11,9 @@ from omdt.methods.search.bounds.losses import Losses
 from omdt.methods.search.model import Model
 from omdt.methods.search.orders import topological_order
 from omdt.watch import OutOfTimeError, Watch
+from random_mdps import game, random_mdp
 from search_parts import all_policies, model_of, returns_of
 from strategies import environment
-from tasks import game, random_mdp
 
 
 def everything(model: Model) -> np.ndarray:

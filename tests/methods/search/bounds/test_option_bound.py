@@ -11,6 +11,7 @@ from omdt.methods.search.nodes import Node, Partial
 from omdt.methods.search.partial_tree import HOLE, Split
 from omdt.methods.search.rounds import Rounds
 from omdt.watch import Watch
+from random_mdps import any_mdp, game, random_mdp
 from search_parts import (
     basis_of,
     completions,
@@ -23,7 +24,7 @@ from search_parts import (
     started,
 )
 from strategies import environment
-from tasks import any_mdp, best_return, game, random_limits, random_mdp
+from tasks import best_return, random_limits
 
 
 @pytest.mark.parametrize("block", range(4))

@@ -6,8 +6,9 @@ import pytest
 from omdt import MDP
 from omdt.methods.search.bounds.losses import Losses
 from omdt.methods.search.bounds.pins import followed, state_to_pin
+from random_mdps import game
 from search_parts import all_policies, model_of
-from tasks import dense, game
+from tasks import dense
 
 
 def visits_of(mdp: MDP, policies: np.ndarray) -> np.ndarray:

@@ -8,9 +8,9 @@ from omdt.methods.search.bounds.swept_options import SweptOptions
 from omdt.methods.search.boxes import Boxes
 from omdt.methods.search.regions import Regions
 from omdt.watch import OutOfTimeError, Watch
+from random_mdps import game, random_mdp
 from search_parts import model_of, options_value, scale_of
 from strategies import environment
-from tasks import game, random_mdp
 
 
 def test_sweeps_and_policy_iteration_find_the_same_option_bound() -> None:

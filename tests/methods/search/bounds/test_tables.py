@@ -11,9 +11,10 @@ from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves
 from omdt.methods.search.regions import Region, Regions
 from omdt.methods.search.settings import SearchSettings
 from omdt.watch import OutOfTimeError, Watch
+from random_mdps import game, random_mdp
 from search_parts import model_of
 from strategies import environment
-from tasks import game, policies_of_trees, random_mdp
+from tasks import policies_of_trees
 
 
 def tables_of(model: Model, losses: Losses, budget: float, **rest: object) -> Tables:

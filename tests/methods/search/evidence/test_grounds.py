@@ -11,9 +11,10 @@ from omdt.methods.search.bounds.bases import Basis
 from omdt.methods.search.evidence.grounds import Ground, ProvenLoss, RegionClaim, Step, StoppedError
 from omdt.methods.search.evidence.measures import Measures
 from omdt.watch import Watch
+from random_mdps import any_mdp, game
 from search_parts import returns_of, tree_policies
 from strategies import environment
-from tasks import any_mdp, game, random_limits
+from tasks import random_limits
 
 
 def ground_of(proof: Proof, measures: Measures, watch: Watch | None = None) -> Ground:

@@ -6,8 +6,8 @@ import pytest
 from certificate_parts import Proof
 from omdt import check
 from omdt.methods.search.evidence.measures import MARGIN
+from random_mdps import any_mdp, game
 from strategies import environment
-from tasks import any_mdp, game
 
 
 def lake() -> Proof:

@@ -18,8 +18,9 @@ from omdt.methods.search.evidence.grounds import Ground, StoppedError
 from omdt.methods.search.evidence.recorder import Recorder, prove
 from omdt.methods.search.nodes import Node, Partial
 from omdt.methods.search.partial_tree import HOLE
+from random_mdps import any_mdp, game, symmetric_mdp
 from strategies import environment
-from tasks import any_mdp, game, random_limits, symmetric_mdp
+from tasks import random_limits
 
 
 @pytest.mark.parametrize("block", range(2))

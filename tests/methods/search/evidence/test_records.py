@@ -19,8 +19,8 @@ from omdt.methods.search.evidence.measures import Measures
 from omdt.methods.search.evidence.recorder import prove
 from omdt.methods.search.evidence.records import Records
 from omdt.watch import Watch
+from random_mdps import any_mdp
 from strategies import environment
-from tasks import any_mdp
 
 
 def begun(target: float = 0.4) -> tuple[BytesIO, Proof, Measures, Records, Ground]:
