@@ -190,7 +190,10 @@ def test_ctrl_c_while_processes_start_is_answered():
             raise
     assert (process.returncode, err) == (0, "")
     came, answered, *rest = out.split()
-    assert rest == ["True", "random", "optimal"]
+    # A worker that was ready already returns what it has.
+    interrupted, *methods = rest
+    assert interrupted == "True"
+    assert {"random", "optimal"} <= set(methods)
     assert float(answered) - float(came) < 2
 
 

@@ -362,7 +362,7 @@ def test_the_stand_alone_checker_refuses_a_mask_that_does_not_fit(tmp_path, mask
     omdt.write(truck(), tmp_path / "truck.npz")
     with np.load(tmp_path / "truck.npz") as archive:
         np.savez(tmp_path / "bad.npz", **{**archive, "available": mask})
-    with pytest.raises(check.UnreadableError, match="available does not fit the model"):
+    with pytest.raises(check.UnreadableError, match="available"):
         check.read_model(tmp_path / "bad.npz")
 
 

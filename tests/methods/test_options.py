@@ -15,7 +15,7 @@ ALL = sorted(owners())
 """Every option of any method."""
 
 KNOWN = {
-    "search": "executor and certificate",
+    "search": "executor, certificate and settings",
     "milp": "backend, form and start_seconds",
     "viper": "iterations",
     "iddt": "none",
