@@ -45,11 +45,11 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         incumbent = Incumbent(model, limits.gap, watch)
         local = LocalSearch(model, incumbent, limits.seed, watch)
         outcome = _searched(model, local, limits, watch, options)
+        stop = Stop.COMPLETE if outcome.complete else _why_stopped(outcome.rounds, watch)
         if not outcome.complete:
             local.finish()
         if incumbent.tree is None:
             raise _no_tree(task, outcome.complete)
-        stop = Stop.COMPLETE if outcome.complete else _why_stopped(outcome.rounds, watch)
         policy = to_policy(incumbent.tree, task.splits, model.mdp)
         tree = shrunk(policy, model.mdp, task.splits, watch.closing(), task.allowed)
         bound = outcome.bound
