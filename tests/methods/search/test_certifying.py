@@ -86,7 +86,7 @@ class Prover:
 
 def test_the_certificate_proves_a_bound_within_the_gap(proof: tuple[Rounds, TreePolicy], tmp_path: Path) -> None:
     rounds, tree = proof
-    bound = certified(rounds, rounds._incumbent, tree, tmp_path / "c")
+    bound = certified(rounds, rounds._incumbent, tree, rounds.bound, tmp_path / "c")
     value = rounds._incumbent.value
     assert value <= bound <= value + 1e-4 * abs(value)
     assert (tmp_path / "c").exists()
@@ -102,7 +102,7 @@ def test_margins_widen_until_the_evidence_is_enough(
     rounds._incumbent.gap = 0.0
     while not rounds.done:
         rounds.round(lambda: None)
-    assert certified(rounds, rounds._incumbent, tree, tmp_path / "c") == 7.0
+    assert certified(rounds, rounds._incumbent, tree, rounds.bound, tmp_path / "c") == 7.0
     rooms = [statement.room for statement in prover.statements]
     assert len(rooms) == len(ERRORS)
     assert rooms == sorted(rooms)
@@ -117,7 +117,7 @@ def test_evidence_that_is_missing_at_the_widest_margin_is_an_error(
     rounds, tree = proof
     monkeypatch.setattr(certifying, "prove", Prover(*(FalseClaimError("no evidence") for _ in ERRORS)))
     with pytest.raises(FalseClaimError, match="no evidence"):
-        certified(rounds, rounds._incumbent, tree, tmp_path / "c")
+        certified(rounds, rounds._incumbent, tree, rounds.bound, tmp_path / "c")
 
 
 def test_after_an_interrupt_the_bound_is_kept_and_the_missing_file_is_named(
@@ -126,7 +126,7 @@ def test_after_an_interrupt_the_bound_is_kept_and_the_missing_file_is_named(
     rounds, tree = proof
     monkeypatch.setattr(certifying, "prove", Prover(StoppedError()))
     with pytest.warns(InputWarning, match="c was not written because of an interrupt"):
-        assert certified(rounds, rounds._incumbent, tree, tmp_path / "c") == rounds.bound
+        assert certified(rounds, rounds._incumbent, tree, rounds.bound, tmp_path / "c") == rounds.bound
 
 
 def test_the_bound_of_an_unfinished_search_is_proven_nearly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_the_bound_of_an_unfinished_search_is_proven_nearly(tmp_path: Path, monk
     incumbent = rounds._incumbent
     assert incumbent.tree is not None
     tree = to_policy(incumbent.tree, incumbent.model.task.splits, incumbent.model.mdp)
-    certified(rounds, incumbent, tree, tmp_path / "c")
+    certified(rounds, incumbent, tree, rounds.bound, tmp_path / "c")
     (statement,) = prover.statements
     assert statement.raised
     assert statement.target == pytest.approx(rounds.bound, rel=1e-3)

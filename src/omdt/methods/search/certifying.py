@@ -38,9 +38,9 @@ def check_certifiable(model: Model, path: Path) -> None:
         )
 
 
-def certified(rounds: Rounds, incumbent: Incumbent, tree: TreePolicy, path: Path) -> float:
+def certified(rounds: Rounds, incumbent: Incumbent, tree: TreePolicy, bound: float, path: Path) -> float:
     """Write the certificate of the bound that was reached; the bound that it proves, which is a little higher."""
-    model, value, bound = incumbent.model, incumbent.value, rounds.bound
+    model, value = incumbent.model, incumbent.value
     # A bound that was not lowered any further is reached again only approximately.
     unfinished = bound + NEARLY * (bound - value)
     policy = tree.actions(model.task.splits.observations)

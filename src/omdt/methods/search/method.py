@@ -54,7 +54,7 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         tree = shrunk(policy, model.mdp, task.splits, watch.closing(), task.allowed)
         bound = outcome.bound
         if outcome.rounds is not None and options.certificate is not None:
-            bound = certified(outcome.rounds, incumbent, tree, options.certificate)
+            bound = certified(outcome.rounds, incumbent, tree, bound, options.certificate)
     return Claim(tree, max(bound, incumbent.value), stop)
 
 
