@@ -54,7 +54,7 @@ MAX_CASES = 5_000_000  # open cases at any time; more would take gigabytes
 MAX_BOXES = 200_000  # boxes per region; more would take hours
 MAX_MODEL = 1 << 32  # bytes of a model's arrays, unpacked: a small archive can claim to hold any amount
 SOLVED_STATES = 5000  # states up to which a linear system is solved by its inverse, which then takes 200 MB
-STATES_PER_SWEEP, MANY_SWEEPS = 50, 100_000  # sweeps: one per so many states before an inverse; instead of one, at most
+STATES_PER_SWEEP, MANY_SWEEPS = 50, 100_000  # states per sweep before an inverse is used; most sweeps without one
 COLUMNS, MAX_NUMBERS = 256, 1 << 24  # vectors verified together, and numbers in memory for that; more are not faster
 DENSE = 30_000_000  # entries up to which the transitions are kept as a dense array, too: faster, 240 MB
 INVERSES = 1 << 24  # numbers in inverses that are kept for other cases, 128 MB
@@ -510,7 +510,7 @@ class Arithmetic:
         return cast(Numbers, exact)
 
     def rounding(self, operations: int, size: N) -> N:
-        """A bound on the rounding error of so many operations on numbers whose absolute values sum to `size`."""
+        """A bound on the rounding error of some operations on numbers whose absolute values sum to `size`."""
         return operations * self.unit * size
 
     def error_of(self, residual: N) -> N:

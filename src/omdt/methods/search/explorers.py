@@ -170,3 +170,7 @@ class Explorers:
 def unexplored(case: Case) -> Findings:
     """A case that remains as it was."""
     return Findings([case], -np.inf, None, -np.inf)
+
+
+def idle() -> None:
+    """What this process does while others explore, if there is nothing else to do."""

@@ -6,7 +6,7 @@ target is then lowered, level by level. Nothing of this shows in the proof itsel
 """
 
 from omdt.methods.search.bounds.bases import budget_of
-from omdt.methods.search.explorers import Explorers
+from omdt.methods.search.explorers import Explorers, idle
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.nodes import Case, Goal
@@ -88,7 +88,7 @@ class RaisedTargets:
         goal = Goal(self._incumbent.value, target, budget, raised=True, may_pin=self._may_pin)
         frontier.take(target, settings.cases_per_round)
         part = self._watch.part(self._slice)
-        found = self._explorers.explore(frontier.taken, goal, settings.nodes_per_raised_case, part, _nothing)
+        found = self._explorers.explore(frontier.taken, goal, settings.nodes_per_raised_case, part, idle)
         frontier.put(found, self._max_vectors)
         if any(it.late for it in found):
             self._slice *= 2
@@ -105,7 +105,3 @@ class RaisedTargets:
         """What no tree is shown to reach at the present level."""
         value = self._incumbent.value
         return max(self._incumbent.target, value + self._levels[0] * (self._incumbent.unrestricted - value))
-
-
-def _nothing() -> None:
-    """What this process does while others explore, if there is nothing to do."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from omdt.limits import Limits
 from omdt.methods.search.bounds.bases import budget_of
-from omdt.methods.search.explorers import Explorers, Subject, unexplored
+from omdt.methods.search.explorers import Explorers, Subject, idle, unexplored
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.nodes import Case, Findings, Goal, Partial
@@ -124,7 +124,7 @@ class Rounds:
                 found[i] = found[i] if it.late and it.nodes < found[i].nodes else it
             if any(it.late for it in found):
                 self.raised.work(self.main)
-            seconds, meanwhile = 2 * seconds, _nothing
+            seconds, meanwhile = 2 * seconds, idle
         self.main.put(found, self._max_vectors)
         return found
 
@@ -150,7 +150,3 @@ def _symmetries(incumbent: Incumbent) -> tuple[Symmetries, float]:
     if slack > NEGLIGIBLE_SLACK * (incumbent.target - incumbent.value):
         return Symmetries.none(model), 0.0
     return symmetries, slack
-
-
-def _nothing() -> None:
-    """What this process does in its own turn, after the first."""
