@@ -1136,7 +1136,7 @@ def _check_available(policy: Ints, model: Model) -> None:
 def _check_asked(claimed: Claimed, problem: Problem) -> None:
     """Raise unless every node divides the states that come to it as a question does, whatever number it names."""
     for feature, equality, states, right in claimed.asked:
-        # Without groups every threshold is a question.
+        # Unless questions are listed, every threshold may be asked.
         if (problem.questions.groups is not None or equality) and right.any() and not right.all():
             known = {_division(side) for side in problem.sides[states].T}
             unknown = f"the tree asks {feature!r:.80} a question that the solution does not name"

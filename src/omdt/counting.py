@@ -15,7 +15,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def listed(words: Sequence[str], conjunction: str) -> str:
-    """Words in a row, such as "highs, scip or gurobi"; empty without words.
+    """Words as a list in a sentence, such as "highs, scip or gurobi"; empty if there are none.
 
     Args:
         words: the words.

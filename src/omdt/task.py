@@ -15,11 +15,11 @@ from omdt import check
 from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.limits import whole
-from omdt.mdp import MDP, Bools, Floats
+from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.norms import Norms, norms
 from omdt.objective import DISCOUNTED_RETURN, DiscountedReturn, Objective
 from omdt.questions import check_columns, questions_of, splits_of
-from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, allowed_by, rules_of
+from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, allowed_by, names_only, rules_of
 from omdt.splits import Splits
 
 
@@ -196,6 +196,10 @@ class Task:
     def allowed(self) -> Bools | None:
         """[S, A] what a leaf that contains a state may name by all rules; None if every leaf may name everything."""
         return allowed_by(self.rules, self.mdp)
+
+    def permits(self, policy: Ints) -> bool:
+        """Whether the rules allow a tree that names these actions [S]."""
+        return self.allowed is None or names_only(self.allowed, policy)
 
     @property
     def norms(self) -> Norms:

@@ -75,7 +75,7 @@ def main() -> None:
         tell("there is not enough memory for this problem")
         sys.exit(1)
     except OSError as error:
-        # Of a reader of our output that has left there is nobody to tell.
+        # If the reader of our output has left, there is nobody to tell.
         if not isinstance(error, BrokenPipeError):
             tell(f"cannot write the result: {error.strerror or error}")
         # What could not be written must not be tried again at the end.

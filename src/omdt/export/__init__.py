@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from omdt.counting import listed
 from omdt.errors import InputError
 
 if TYPE_CHECKING:
@@ -127,8 +128,7 @@ def _function(path: str) -> Callable[["TreePolicy"], Any]:
 
 def export_names() -> str:
     """The names of all formats as a phrase, for help texts and messages."""
-    *others, last = EXPORTS
-    return f"{', '.join(others)} or {last}"
+    return listed(tuple(EXPORTS), "or")
 
 
 def export_tree(tree: "TreePolicy", to: str) -> str | bytes:

@@ -99,9 +99,9 @@ def grow(mdp: MDP, observations: Floats, allowed: Bools) -> TreePolicy:
 
 
 def settled(allowed: Bools) -> Ints:
-    """[n] one allowed action each, as few different ones as a greedy choice finds; action 0 where none is allowed."""
+    """[n] one allowed action each, as few different ones as a greedy choice finds; every row must allow one."""
     actions = np.zeros(len(allowed), dtype=np.int64)
-    open_rows = np.flatnonzero(allowed.any(axis=1))
+    open_rows = np.arange(len(allowed))
     while len(open_rows):
         action = int(allowed[open_rows].sum(axis=0).argmax())
         takes = allowed[open_rows, action]

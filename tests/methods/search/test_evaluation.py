@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import omdt
-from omdt.methods.search.evaluation import Acyclic, Dense, Engine, Sparse, engine, permits
+from omdt.methods.search.evaluation import Acyclic, Dense, Engine, Sparse, engine
 from omdt.methods.search.model import Model
 from omdt.rules import AvailableOnly
 from omdt.watch import Watch
@@ -97,7 +97,7 @@ def test_rules_permit_policies_that_name_allowed_actions_only() -> None:
         policy = rng.integers(mdp.n_actions, size=mdp.n_states)
         states = np.flatnonzero(mdp.reached)
         kept = bool(mdp.available[states, policy[states]].all())
-        assert permits(model_of(mdp, rules=[AvailableOnly()]), policy) == kept
-        assert permits(model_of(mdp), policy)
+        assert model_of(mdp, rules=[AvailableOnly()]).task.permits(policy) == kept
+        assert model_of(mdp).task.permits(policy)
         seen.add(kept)
     assert seen == {False, True}

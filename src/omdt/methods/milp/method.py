@@ -5,14 +5,13 @@ from typing import cast
 
 from omdt import planning
 from omdt.limits import Limits
-from omdt.mdp import MDP, Bools
+from omdt.mdp import MDP
 from omdt.methods.milp.backend import Backend, Record
 from omdt.methods.milp.encoding import encode
 from omdt.methods.milp.formulation import formulate
 from omdt.methods.options import MilpOptions
 from omdt.methods.search.local import local_search
 from omdt.methods.shrinking import shrunk
-from omdt.rules import names_only
 from omdt.solution import Claim, Stop
 from omdt.splits import Splits
 from omdt.task import Task
@@ -37,7 +36,7 @@ def solve_milp(task: Task, limits: Limits, watch: Watch, options: MilpOptions) -
         tree, value = _best_leaf(mdp, splits)
         watch.report(value, optimal.upper)
         grown = local_search(task, limits, watch.part(min(options.start_seconds, watch.remaining / 2)))
-        tree = max(tree, grown, key=lambda it: _rank(it, mdp, splits, allowed))
+        tree = max(tree, grown, key=lambda it: _rank(it, task))
         start = planning.tree_return(mdp, tree, splits.observations)
         watch.report(start.value, optimal.upper)
         if optimal.upper - start.value <= limits.gap * abs(start.value) or optimal.value <= start.upper:
@@ -63,11 +62,10 @@ def solve_milp(task: Task, limits: Limits, watch: Watch, options: MilpOptions) -
     return Claim(shrunk(record.tree, mdp, splits, watch.closing(), allowed), record.bound, answer.stop)
 
 
-def _rank(tree: TreePolicy, mdp: MDP, splits: Splits, allowed: Bools | None) -> tuple[bool, float]:
+def _rank(tree: TreePolicy, task: Task) -> tuple[bool, float]:
     """Trees that name only what is allowed come before others, then those that return more."""
-    policy = tree.actions(splits.observations)
-    permitted = allowed is None or names_only(allowed, policy)
-    return permitted, planning.policy_return(mdp, policy).value
+    policy = tree.actions(task.observations)
+    return task.permits(policy), planning.policy_return(task.problem, policy).value
 
 
 def _best_leaf(mdp: MDP, splits: Splits) -> tuple[TreePolicy, float]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from omdt import planning
 from omdt.mdp import Floats, Ints
-from omdt.methods.search.evaluation import permits
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves
@@ -59,7 +58,7 @@ def enumerate_trees(
         if watch.remaining == 0 or watch.out_of_nodes:
             return None
         policy = questions.actions(tree, states)
-        if not permits(model, policy):
+        if not model.task.permits(policy):
             continue
         values = planning.policy_values(model.mdp, policy, watch, start=None if values is None else values.value)
         returned = planning.expected_return(model.mdp, values)

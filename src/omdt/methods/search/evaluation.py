@@ -21,7 +21,6 @@ from omdt import planning
 from omdt.mdp import Floats, Ints
 from omdt.methods.search.model import Model
 from omdt.methods.search.sweeps import forward
-from omdt.rules import names_only
 from omdt.watch import Watch
 
 
@@ -58,11 +57,6 @@ def engine(model: Model, watch: Watch) -> Engine:
     if S <= settings.dense_states and S * model.mdp.rewards.size <= settings.dense_entries:
         return Dense(model)
     return Sparse(model, watch)
-
-
-def permits(model: Model, policy: Ints) -> bool:
-    """Whether the rules of the task allow a tree with this policy [S]."""
-    return model.task.allowed is None or names_only(model.task.allowed, policy)
 
 
 class Acyclic:

@@ -25,7 +25,6 @@ from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Case, Findings, Goal, Node, Partial
 from omdt.methods.search.observing import Observer, Unobserved
 from omdt.methods.search.partial_tree import HOLE, Tree
-from omdt.rules import names_only
 from omdt.watch import OutOfTimeError, Watch
 
 UNOBSERVED = Unobserved()
@@ -204,7 +203,7 @@ class Exploration:
             # returns the same or does not reach the target.
             tree, policy = self._knowledge.filled_in(tree)
         value = self._knowledge.value(policy)
-        if value.value > self._value and names_only(self._model.allowed, policy):
+        if value.value > self._value and self._model.task.permits(policy):
             self._value, self._best = value.value, tree
         return value.upper if self._basis.seen is None else max(value.upper, self._target)
 

@@ -18,7 +18,7 @@ from omdt import planning
 from omdt.limits import Limits
 from omdt.mdp import Ints
 from omdt.methods.search.copying import Copying
-from omdt.methods.search.evaluation import engine, permits
+from omdt.methods.search.evaluation import engine
 from omdt.methods.search.fitting import Fitting, gains_around, weighted_gains
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
@@ -133,7 +133,7 @@ class LocalSearch:
         begin, policy = time.perf_counter(), self.policy(tree)
         self.engine.rebase(policy)
         self._seconds = time.perf_counter() - begin
-        self._permitted = permits(self.model, policy)
+        self._permitted = self.model.task.permits(policy)
         if self._permitted and self.engine.value > self.incumbent.value + self.incumbent.noise:
             self.incumbent.improve(tree, self.engine.value)
             share = self.model.settings.polishing_share
@@ -182,7 +182,7 @@ class LocalSearch:
 
     def _evaluated(self, policy: Ints) -> float:
         """The return of a policy, −∞ if the rules forbid it; remembers how long the evaluation took."""
-        if not permits(self.model, policy):
+        if not self.model.task.permits(policy):
             return -np.inf
         begin = time.perf_counter()
         value = self.engine.evaluate(policy)
