@@ -48,26 +48,26 @@ class Ranks:
             asked = splits.feature == j
             rank[asked] = np.searchsorted(values, splits.threshold[asked], side="right") - 1
             sizes.append(len(values))
-        self._columns = Columns(codes, np.cumsum(sizes), splits.feature, rank, splits.equality)
+        self.columns = Columns(codes, np.cumsum(sizes), splits.feature, rank, splits.equality)
 
     def __len__(self) -> int:
-        return len(self._columns.feature)
+        return len(self.columns.feature)
 
     @property
     def feature(self) -> Ints:
         """[K] the column that every question is about."""
-        return self._columns.feature
+        return self.columns.feature
 
     def right(self, states: Ints, k: int) -> Bools:
         """[n] whether each of n states goes to the right of question k."""
-        columns = self._columns
+        columns = self.columns
         codes = columns.codes[columns.feature[k]][states]
         answers: Bools = codes != columns.rank[k] if columns.equality[k] else codes > columns.rank[k]
         return answers
 
     def sums(self, states: Ints, gains: Floats) -> tuple[Floats, Floats]:
         """[K, A] sums of gains [n, A] over those of n states that go left, and over those that go right."""
-        left: Floats = _left_sums(self._columns, states, np.ascontiguousarray(gains))
+        left: Floats = _left_sums(self.columns, states, np.ascontiguousarray(gains))
         return left, gains.sum(axis=0) - left
 
     def actions(self, tree: Tree, states: Ints) -> Ints:

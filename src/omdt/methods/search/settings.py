@@ -203,6 +203,14 @@ class SearchSettings:
     nodes_per_raised_case: int = 16
     """Nodes per case and round with a raised target."""
 
+    # Coarse search
+
+    coarse_sweeps: int = 100
+    """Sweeps per bound of a coarse tree; every one gives a valid bound."""
+
+    coarse_settled: float = 1e-3
+    """Sweeps end when none changes a value by more than this part of the bound's distance to the target."""
+
     # Symmetries
 
     max_renamings: int = 48

@@ -1,0 +1,85 @@
+"""Ladders: the questions about one feature in the order of their thresholds, so that a range stands for many of them.
+
+A range of thresholds leaves some states undecided, but not all: a state below the lowest threshold goes left and one
+above the highest goes right, whichever threshold is chosen. So a range is decided by halving it, and the number of
+thresholds hardly matters.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from omdt.mdp import Bools, Ints
+from omdt.methods.search.ranks import Ranks
+
+
+class Range(NamedTuple):
+    """Neighbouring questions of a ladder: those from `low` up to but not including `high`."""
+
+    ladder: int
+    low: int
+    high: int
+
+
+class Ladder(NamedTuple):
+    """The questions about one column of the observations.
+
+    Attributes:
+        column: the column.
+        equality: whether they ask for equality; otherwise they are thresholds.
+        questions: [m] their numbers.
+        ranks: [m] ascending: the rank of the largest value on the left, or of the only value there.
+    """
+
+    column: int
+    equality: bool
+    questions: Ints
+    ranks: Ints
+
+
+class Ladders:
+    """All questions of a task, by columns."""
+
+    def __init__(self, questions: Ranks) -> None:
+        self.columns = questions.columns
+        self.ladders: list[Ladder] = []
+        for column in np.unique(self.columns.feature):
+            its = np.flatnonzero(self.columns.feature == column)
+            its = its[np.argsort(self.columns.rank[its], kind="stable")]
+            equality = bool(self.columns.equality[its[0]])
+            self.ladders.append(Ladder(int(column), equality, its, self.columns.rank[its]))
+
+    def __len__(self) -> int:
+        return len(self.ladders)
+
+    def whole(self, ladder: int) -> Range:
+        """All questions of a ladder."""
+        return Range(ladder, 0, len(self.ladders[ladder].questions))
+
+    def question(self, single: Range) -> int:
+        """The number of the only question of a range."""
+        return int(self.ladders[single.ladder].questions[single.low])
+
+    def may_go(self, asked: Range) -> tuple[Bools, Bools]:
+        """[S] which states go left under some question of a range, and which go right under some."""
+        ladder = self.ladders[asked.ladder]
+        codes = self.columns.codes[ladder.column]
+        lowest, highest = ladder.ranks[asked.low], ladder.ranks[asked.high - 1]
+        if not ladder.equality:
+            return codes <= highest, codes > lowest
+        left: Bools = (codes >= lowest) & (codes <= highest)
+        return left, ~left if asked.high - asked.low == 1 else np.ones(len(codes), dtype=np.bool_)
+
+    def below(self, asked: Range, right: bool, within: Range) -> Range:
+        """The questions of a range that can divide the states on one side of another range of the same ladder."""
+        if self.ladders[asked.ladder].equality or asked.ladder != within.ladder:
+            return within
+        if right:
+            return within._replace(low=max(within.low, asked.low + 1))
+        return within._replace(high=min(within.high, asked.high - 1))
+
+
+def halves(asked: Range) -> tuple[Range, Range]:
+    """The lower and the upper half of a range of two or more questions."""
+    middle = (asked.low + asked.high) // 2
+    return asked._replace(high=middle), asked._replace(low=middle)
