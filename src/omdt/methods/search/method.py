@@ -1,9 +1,9 @@
 """The method `search`: local search for good trees and exact search for the proof, in turns.
 
-Turns are counted in climbs and nodes, not in seconds, so that the same seed gives the same tree unless the time limit
-cuts the run off. A limit on nodes ends the run after the round in which it is reached; where an MDP is too large for
-exact search, every climb counts as a node. Where there are few trees, all of them are evaluated instead; and as soon as
-a tree returns as much as the best policy of any form, nothing is left to do.
+The proof has two forms. The coarse search (`coarse`) decides about ranges of thresholds and works at any number of
+states; the fine search (`rounds`) decides about single questions and has stronger bounds, which need memory and time
+that few states allow. Where both fit, they take turns (`turns`). Where there are few trees, all of them are evaluated
+instead; and as soon as a tree returns as much as the best policy of any form, nothing is left to do.
 """
 
 from functools import partial
@@ -15,12 +15,14 @@ from omdt.limits import Limits
 from omdt.methods.options import SearchOptions
 from omdt.methods.search.bounds.cheapest_kernels import cheapest_dense
 from omdt.methods.search.certifying import certified, check_certifiable
+from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import to_policy
 from omdt.methods.search.rounds import Rounds
+from omdt.methods.search.turns import CoarseFirst, Proof, take_turns
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Claim, Stop
 from omdt.task import Task
@@ -28,11 +30,11 @@ from omdt.watch import Watch, one_thread
 
 
 class _Outcome(NamedTuple):
-    """How far the search came: the bound, whether it is complete, and its rounds if there were any."""
+    """How far the search came: the bound, whether it is complete, and the proof if one was begun."""
 
     bound: float
     complete: bool
-    rounds: Rounds | None = None
+    proof: Proof | None = None
 
 
 def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> Claim:
@@ -45,7 +47,7 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         incumbent = Incumbent(model, limits.gap, watch)
         local = LocalSearch(model, incumbent, limits.seed, watch)
         outcome = _searched(model, local, limits, watch, options)
-        stop = Stop.COMPLETE if outcome.complete else _why_stopped(outcome.rounds, watch)
+        stop = Stop.COMPLETE if outcome.complete else _why_stopped(outcome.proof, watch)
         if not outcome.complete:
             local.finish()
         if incumbent.tree is None:
@@ -53,8 +55,8 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         policy = to_policy(incumbent.tree, task.splits, model.mdp)
         tree = shrunk(policy, model.mdp, task.splits, watch.closing(), task.allowed)
         bound = outcome.bound
-        if outcome.rounds is not None and options.certificate is not None:
-            bound = certified(outcome.rounds, incumbent, tree, bound, options.certificate)
+        if isinstance(outcome.proof, Rounds) and options.certificate is not None:
+            bound = certified(outcome.proof, incumbent, tree, bound, options.certificate)
     return Claim(tree, max(bound, incumbent.value), stop)
 
 
@@ -69,33 +71,26 @@ def _searched(model: Model, local: LocalSearch, limits: Limits, watch: Watch, op
         enumerated = enumerate_trees(model, local.questions, incumbent, local.consider, watch)
         if enumerated is not None:
             return _Outcome(enumerated, complete=True)
-    if certify or model.searchable:
-        # A certificate has no words for pinned states.
-        rounds = Rounds(incumbent, limits, watch, options.executor, may_pin=not certify)
-        _take_turns(rounds, local, watch)
-        return _Outcome(rounds.bound, rounds.done, rounds)
-    while watch.remaining > 0 and not (local.single or incumbent.optimal_reached or watch.out_of_nodes):
-        local.climb(1)
-        watch.count(1)
-    return _Outcome(incumbent.unrestricted, incumbent.optimal_reached)
-
-
-def _take_turns(rounds: Rounds, local: LocalSearch, watch: Watch) -> None:
-    """Explore and climb until everything is explored or time is up."""
-    improved = nodes = 0
-    settings = local.model.settings
-    nodes_per_climb = settings.swept_nodes_per_climb if local.model.swept else settings.nodes_per_climb
+    proof = _proof(local, limits, watch, options)
     try:
-        while not (rounds.done or rounds.explorers.out_of_memory or watch.out_of_nodes) and watch.remaining > 0:
-            before, quiet = local.incumbent.value, rounds.count - improved
-            has_turn = quiet <= settings.busy_rounds or quiet % settings.busy_rounds == 0
-            climbs = 1 + (watch.nodes - nodes) // nodes_per_climb if has_turn else 0
-            nodes = watch.nodes
-            rounds.round(partial(local.climb, climbs))
-            if local.incumbent.value > before:
-                improved = rounds.count
+        take_turns(proof, local, watch)
     finally:
-        rounds.explorers.stop()
+        proof.stop()
+    return _Outcome(proof.bound, proof.done, proof)
+
+
+def _proof(local: LocalSearch, limits: Limits, watch: Watch, options: SearchOptions) -> Proof:
+    """The proof that fits the task."""
+    incumbent = local.incumbent
+
+    def fine(*, may_pin: bool) -> Rounds:
+        return Rounds(incumbent, limits, watch, options.executor, may_pin=may_pin)
+
+    if options.certificate is not None:
+        # A certificate has no words for pinned states, nor for ranges of thresholds.
+        return fine(may_pin=False)
+    coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
+    return CoarseFirst(coarse, partial(fine, may_pin=True), watch) if incumbent.model.searchable else coarse
 
 
 def _no_tree(task: Task, complete: bool) -> InputError:
@@ -110,11 +105,11 @@ def _no_tree(task: Task, complete: bool) -> InputError:
     )
 
 
-def _why_stopped(rounds: Rounds | None, watch: Watch) -> Stop:
+def _why_stopped(proof: Proof | None, watch: Watch) -> Stop:
     """Why a search ended before it was complete."""
     if watch.interrupted:
         return Stop.INTERRUPTED
-    if rounds is not None and rounds.explorers.out_of_memory:
+    if proof is not None and proof.out_of_memory:
         return Stop.MEMORY
     if watch.remaining == 0:
         return Stop.TIME

@@ -90,6 +90,15 @@ class Rounds:
             return self.raised.bound(self.main)
         return max(min(self.main.bound + self._slack, self._incumbent.unrestricted), self._incumbent.value)
 
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether there was not enough memory to go on."""
+        return self.explorers.out_of_memory
+
+    def stop(self) -> None:
+        """End all processes that explore."""
+        self.explorers.stop()
+
     def round(self, meanwhile: Callable[[], None]) -> None:
         """Explore the best cases, all with the same incumbent.
 

@@ -205,11 +205,32 @@ class SearchSettings:
 
     # Coarse search
 
-    coarse_sweeps: int = 100
-    """Sweeps per bound of a coarse tree; every one gives a valid bound."""
+    coarse_nodes_per_round: int = 8
+    """Coarse trees decided about per round, whatever the number of threads, so that results do not depend on it."""
+
+    coarse_first_nodes: int = 1000
+    """Nodes of the coarse search before the fine search begins: about a second with some hundred states."""
+
+    coarse_first_transitions: float = 3e7
+    """Transitions of all these nodes together, which limits their number where every state has many successors."""
+
+    leading_share: float = 3.0
+    """Nodes of the coarse search per node of the fine search while the coarse one has the lower bound."""
+
+    trailing_share: float = 0.125
+    """The same while it has not."""
+
+    coarse_sweeps: int = 40
+    """Sweeps per bound of a coarse tree before policy iteration is tried; every one gives a valid bound."""
 
     coarse_settled: float = 1e-3
     """Sweeps end when none changes a value by more than this part of the bound's distance to the target."""
+
+    coarse_visit_sweeps: int = 10
+    """Sweeps that estimate visits, which only choose what is decided next."""
+
+    threaded_transitions: int = 20_000
+    """From this many transitions on, several threads bound coarse trees; with fewer they wait for one another."""
 
     # Symmetries
 

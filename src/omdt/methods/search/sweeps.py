@@ -3,10 +3,19 @@
 import numpy as np
 from numba import njit
 
-from omdt.mdp import EPSILON
+from omdt.mdp import EPSILON, MDP, Floats
 
 LEAP = 4
 """Sweeps after which the remaining change is extrapolated."""
+
+
+def staying(mdp: MDP) -> Floats:
+    """[S, A] the probability to stay in a state."""
+    P = mdp.transitions
+    rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+    stays = np.flatnonzero(P.indices == rows // mdp.n_actions)
+    total: Floats = np.bincount(rows[stays], weights=P.data[stays], minlength=P.shape[0]).astype(np.float64)
+    return total.reshape(mdp.rewards.shape)
 
 
 @njit(cache=True)

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from omdt.mdp import EPSILON, MDP, Floats, Ints
+from omdt.mdp import EPSILON, Floats, Ints
 from omdt.methods.search.bounds.option_values import OptionValue, product_from_above
 from omdt.methods.search.boxes import Boxes
 from omdt.methods.search.model import Model
-from omdt.methods.search.sweeps import forward
+from omdt.methods.search.sweeps import forward, staying
 from omdt.watch import Watch
 
 
@@ -53,7 +53,7 @@ class SweptOptions:
         longest = int(np.diff(P.indptr).max())
         self._unit = (longest + 8) * EPSILON / model.norms.contraction**2
         self._transitions_of = np.diff(P.indptr[:: model.mdp.n_actions])
-        self._leave = 1 - model.mdp.discount * _staying(model.mdp)
+        self._leave = 1 - model.mdp.discount * staying(model.mdp)
         self._largest_reward = float(np.abs(model.mdp.rewards).max())
 
     def price(self, active: Ints) -> float:
@@ -84,16 +84,6 @@ class SweptOptions:
             return OptionValue(bound, vector, np.zeros(0))
         sweeps = 1 if self.acyclic else settings.visit_sweeps
         return OptionValue(bound, vector, forward(arrays, self.order[::-1], action, sweeps))
-
-
-def _staying(mdp: MDP) -> Floats:
-    """[S, A] the probability to stay in a state."""
-    P = mdp.transitions
-    rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-    stays = P.indices == rows // mdp.n_actions
-    staying = np.zeros(P.shape[0])
-    np.add.at(staying, rows[stays], P.data[stays])
-    return staying.reshape(mdp.rewards.shape)
 
 
 def _largest(values: Floats) -> float:

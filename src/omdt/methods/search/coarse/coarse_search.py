@@ -1,154 +1,176 @@
-"""The coarse search: best-first branch and bound over coarse trees."""
+"""The coarse search: best-first branch and bound over coarse trees, at any number of states.
+
+A round decides something about each of the best few coarse trees and bounds what comes of it. Bounds of one round do
+not depend on one another, so several threads may compute them, and the result is the same however many do.
+"""
 
 import heapq
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from omdt import planning
+from omdt.limits import Limits
 from omdt.mdp import Floats
-from omdt.methods.search.coarse.coarse_tree import (
-    CoarseTree, Cut, Undecided, complete, count_ends, cuts, ends, narrowed, placed, within,
-)
-from omdt.methods.search.coarse.ladders import Ladders, halves
+from omdt.methods.search.coarse.coarse_tree import CoarseTree, Undecided, complete
+from omdt.methods.search.coarse.decisions import Child, Decisions
+from omdt.methods.search.coarse.ladders import Ladders
 from omdt.methods.search.coarse.relaxation import Relaxation
-from omdt.methods.search.model import Model
-from omdt.methods.search.partial_tree import Leaf, Path
+from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.partial_tree import Tree
 from omdt.methods.search.ranks import Ranks
-from omdt.methods.search.sweeps import forward
-from omdt.watch import Watch
+from omdt.watch import OutOfTimeError, Watch
 
 
-@dataclass
-class Item:
+@dataclass(frozen=True, eq=False)
+class CoarseNode:
+    """A coarse tree with what is known of it.
+
+    Attributes:
+        bound: no completion returns more.
+        tree: the coarse tree.
+        values: [S] above the value of every completion; None for the optimal values.
+    """
+
+    bound: float
     tree: CoarseTree
-    values: Floats
-    same: bool   # relaxation is that of the parent
+    values: Floats | None
 
 
 class CoarseSearch:
-    def __init__(self, model: Model, questions: Ranks, incumbent, consider, watch: Watch):
-        self.model, self.questions, self.incumbent, self.consider, self.watch = model, questions, incumbent, consider, watch
-        self.ladders = Ladders(questions)
-        self.relax = Relaxation(model, self.ladders)
-        self.counter = itertools.count()
-        self.heap = []
-        self.closed = -np.inf
-        self.nodes = self.bounded = 0
-        V = model.optimal.upper
-        self.push(incumbent.unrestricted, Item(Undecided(model.size.depth), V, True))
+    """Proves that no tree is better than the incumbent, or how much better one might be.
+
+    Args:
+        incumbent: the best tree.
+        questions: the questions of the task.
+        consider: called with every tree that may be better than the incumbent, to improve it.
+        limits: threads and memory.
+        watch: the clock; every bound counts as a node.
+
+    Attributes:
+        model: the model of the task.
+        count: how many rounds there were.
+        out_of_memory: never; what does not fit is forgotten.
+    """
+
+    out_of_memory = False
+
+    def __init__(
+        self, incumbent: Incumbent, questions: Ranks, consider: Callable[[Tree], None], limits: Limits, watch: Watch
+    ) -> None:
+        model = incumbent.model
+        self.model, self._incumbent, self._questions, self._consider = model, incumbent, questions, consider
+        self._watch, self._limits = watch, limits
+        self._ladders = Ladders(questions)
+        self._relaxation = Relaxation(model, self._ladders)
+        self._decisions = Decisions(self._relaxation, questions)
+        self._optimal = model.optimal.upper
+        self._closed, self.count = -np.inf, 0
+        self._max_vectors = max(1, limits.memory_limit * 2**20 // 3 // (8 * model.mdp.n_states))
+        self._counter = itertools.count()
+        self._heap: list[tuple[float, int, CoarseNode]] = []
+        self._put(CoarseNode(incumbent.unrestricted, Undecided(model.size.depth), None))
+        many = limits.threads > 1 and model.mdp.transitions.nnz >= model.settings.threaded_transitions
+        self._pool = ThreadPoolExecutor(limits.threads) if many else None
 
     @property
-    def bound(self):
-        return max(self.closed, -self.heap[0][0] if self.heap else -np.inf)
+    def done(self) -> bool:
+        """Whether nothing remains that could be better than the incumbent by more than the gap."""
+        return self._top <= self._incumbent.target
 
     @property
-    def done(self):
-        return not self.heap or -self.heap[0][0] <= self.incumbent.target
+    def bound(self) -> float:
+        """No tree within the limits returns more."""
+        return max(min(max(self._top, self._closed), self._incumbent.unrestricted), self._incumbent.value)
 
-    def push(self, bound, item):
-        if bound <= self.incumbent.target:
-            self.closed = max(self.closed, bound)
+    @property
+    def _top(self) -> float:
+        """The highest bound of all that is open."""
+        return -self._heap[0][0] if self._heap else -np.inf
+
+    def round(self, meanwhile: Callable[[], None]) -> None:
+        """Decide something about the best coarse trees; when time runs out in between, they remain as they were.
+
+        Args:
+            meanwhile: what else is to be done in every round.
+        """
+        self.count += 1
+        taken = self._take()
+        try:
+            found = self._map(self._explored, taken)
+        except OutOfTimeError:
+            found = [[node] for node in taken]
+        for nodes in found:
+            for node in nodes:
+                self._put(node)
+        self._thin()
+        self._incumbent.lower(self.bound)
+        self._incumbent.report()
+        meanwhile()
+
+    def stop(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def _take(self) -> list[CoarseNode]:
+        """The best few nodes that may contain a better tree."""
+        taken: list[CoarseNode] = []
+        while len(taken) < self.model.settings.coarse_nodes_per_round and not self.done:
+            taken.append(heapq.heappop(self._heap)[2])
+        return taken
+
+    def _map(
+        self, explore: Callable[[CoarseNode], list[CoarseNode]], nodes: list[CoarseNode]
+    ) -> list[list[CoarseNode]]:
+        """What comes of each node, in order."""
+        if self._pool is None:
+            return [explore(node) for node in nodes]
+        return list(self._pool.map(explore, nodes))
+
+    def _explored(self, node: CoarseNode) -> list[CoarseNode]:
+        """The nodes that take the place of a node, with their bounds."""
+        values = self._optimal if node.values is None else node.values
+        return [self._bounded(child, node, values) for child in self._decisions.children(node.tree, values)]
+
+    def _bounded(self, child: Child, node: CoarseNode, values: Floats) -> CoarseNode:
+        if child.same:
+            return replace(node, tree=child.tree)
+        bound, lower = self._relaxation.bound(child.tree, values, self._incumbent.target, self._watch)
+        return CoarseNode(min(bound, node.bound), child.tree, lower)
+
+    def _put(self, node: CoarseNode) -> None:
+        """Add a node to those that are open, unless nothing in it is better than the incumbent."""
+        self._watch.count(1)
+        if node.bound > self._incumbent.target:
+            tree = complete(node.tree, self._ladders)
+            if tree is None:
+                heapq.heappush(self._heap, (-node.bound, next(self._counter), node))
+                return
+            self._close(min(node.bound, self._evaluated(tree)))
         else:
-            heapq.heappush(self.heap, (-bound, next(self.counter), item))
+            self._close(node.bound)
 
-    def run(self, nodes):
-        for _ in range(nodes):
-            if self.done or self.watch.remaining == 0: return
-            negated, _, item = heapq.heappop(self.heap)
-            self.nodes += 1
-            bound = -negated
-            tree = item.tree
-            whole = complete(tree, self.ladders)
-            if whole is not None:
-                self.consider(whole)
-                self.closed = max(self.closed, bound)
-                continue
-            for child, same in self.children(item):
-                child = narrowed(child, self.ladders)
-                if child is None: continue
-                if same:
-                    self.push(bound, Item(child, item.values, True))
-                    continue
-                self.bounded += 1
-                r = self.relax.bound(child, item.values, self.incumbent.target, self.watch)
-                self.push(min(bound, r.bound), Item(child, r.values, False))
+    def _close(self, bound: float) -> None:
+        self._closed = max(self._closed, bound)
 
-    def children(self, item) -> Iterator[tuple[CoarseTree, bool]]:
-        tree = item.tree
-        weights = self.weights(item)
-        best, choice = -1.0, None
-        base = None
-        spare = self.model.size.leaves - count_ends(tree)
-        allends = list(ends(tree, self.ladders, self.relax.everywhere))
-        count = sum(e.reached.astype(np.int8) for e in allends)
-        for e in allends:
-            if isinstance(e.node, Undecided):
-                states = np.flatnonzero(e.reached & (count == 1))
-                if e.node.depth == 0 or spare == 0:
-                    score = weights[states].sum(axis=0).min() if len(states) else 0.0
-                    if len(states) == 0: score = -0.5
-                    kind = "leaf"
-                else:
-                    score = 0.5 * self.stump(states, weights) + 1e-12 * len(states)
-                    kind = "expand"
-                if score > best:
-                    best, choice = score, (kind, e)
-        base = self.potential(tree, weights)
-        for path, cut in cuts(tree):
-            if cut.asked.high - cut.asked.low == 1: continue
-            kids = [placed(tree, path, cut._replace(asked=h)) for h in halves(cut.asked)]
-            score = min(self.potential(k, weights) for k in kids) - base
-            if score > best:
-                best, choice = score, ("halve", (path, cut))
-        kind, what = choice
-        if kind == "halve":
-            path, cut = what
-            for h in halves(cut.asked):
-                yield placed(tree, path, cut._replace(asked=h)), False
-        elif kind == "leaf":
-            for a in range(self.model.mdp.n_actions):
-                yield placed(tree, what.path, Leaf(a)), False
-        else:
-            d = what.node.depth
-            some = False
-            for l in range(len(self.ladders)):
-                r = within(tree, what.path, self.ladders.whole(l), self.ladders)
-                if r.low < r.high:
-                    some = True
-                    yield placed(tree, what.path, Cut(r, Undecided(d - 1), Undecided(d - 1))), True
-            if not some or self.model.size.leaves < 2 ** self.model.size.depth:
-                yield placed(tree, what.path, Undecided(0)), True
+    def _evaluated(self, tree: Tree) -> float:
+        """An upper bound on the return of a tree, which is considered if it is better than the incumbent."""
+        policy = self._questions.actions(tree, np.arange(self.model.mdp.n_states))
+        returned = planning.policy_return(self.model.mdp, policy, self._watch)
+        if returned.value > self._incumbent.value + self._incumbent.noise:
+            self._consider(tree)
+        return returned.upper
 
-    def weights(self, item):
-        V = item.values
-        choices = self.relax.choices(item.tree)
-        q = self.model.look_ahead(V)
-        delta = np.maximum(V[:, None] - q, 0.0)
-        policy = np.where(choices, q, -np.inf).argmax(axis=1)
-        x = self.relax.visits(policy)
-        return x[:, None] * delta
-
-    def stump(self, states, weights):
-        if len(states) == 0: return 0.0
-        left, right = self.questions.sums(states, weights[states])
-        return float((left.min(axis=1) + right.min(axis=1)).min())
-
-    def potential(self, tree, weights):
-        allends = list(ends(tree, self.ladders, self.relax.everywhere))
-        count = sum(e.reached.astype(np.int8) for e in allends)
-        total = 0.0
-        free = np.zeros(len(count), dtype=bool)
-        cheapest = np.full(len(count), np.inf)
-        for e in allends:
-            if isinstance(e.node, Undecided):
-                free |= e.reached
-                states = np.flatnonzero(e.reached & (count == 1))
-                if e.node.depth == 0:
-                    total += weights[states].sum(axis=0).min() if len(states) else 0.0
-                else:
-                    total += self.stump(states, weights)
-            else:
-                cheapest = np.where(e.reached, np.minimum(cheapest, weights[:, e.node.action]), cheapest)
-        return total + cheapest[~free].sum()
+    def _thin(self) -> None:
+        """Let the nodes of low bound start from the optimal values, if too many have values of their own."""
+        if len({id(node.values) for _, _, node in self._heap}) <= self._max_vectors:
+            return
+        self._heap.sort(key=lambda it: it[:2])
+        kept = self._max_vectors // 2
+        rest = [(*it[:2], replace(it[2], values=None)) for it in self._heap[kept:]]
+        self._heap = self._heap[:kept] + rest

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from omdt.mdp import Bools
 from omdt.methods.search.coarse.ladders import Ladders, Range
 from omdt.methods.search.partial_tree import Leaf, Path, Split, Tree

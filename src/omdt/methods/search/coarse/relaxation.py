@@ -4,9 +4,12 @@ In every state, the agent may take the action of any leaf that the state can rea
 end can be reached, independently of all other states. The optimal values of this MDP are a bound, which is lower than
 the unrestricted optimum as soon as leaves with a decided action contain states for certain.
 
-**Sweeps.** Let T be the Bellman operator of this MDP. If V is above its fixpoint, so is min(V, T V) in any single state,
-whatever was updated before. So Gauss–Seidel sweeps that begin with the values of a less decided tree give a valid
-bound at any time. Every update is rounded up, hence no discount is needed to bound what rounding adds up to.
+**Sweeps.** Let T be the Bellman operator of this MDP. If V is above its fixpoint, lowering V(s) to (T V)(s) in any
+single state keeps it above, whatever was updated before. So Gauss–Seidel sweeps that begin with the values of a less
+decided tree give a valid bound at any time. Every update is rounded up, hence rounding errors need not be bounded by
+the discount. A state is updated again only after a successor has changed, so a sweep costs as much as it changes.
+
+Where sweeps take too many passes, policy iteration finds the same values (`planning.restricted_values`).
 """
 
 from typing import NamedTuple
@@ -15,13 +18,19 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from omdt import planning
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.methods.search.bounds.option_values import product_from_above
 from omdt.methods.search.coarse.coarse_tree import CoarseTree, ends
 from omdt.methods.search.coarse.ladders import Ladders
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf
+from omdt.methods.search.sweeps import staying
 from omdt.watch import Watch
+
+SMALL_VISITS, SMALL_REST = 1e-6, 1e-2
+"""Visits only order the work: they spread no further from states with fewer visits than the first number, and no more
+sweeps are made when the last one found less than the second."""
 
 
 class Relaxed(NamedTuple):
@@ -36,28 +45,49 @@ class Relaxed(NamedTuple):
     values: Floats
 
 
+class Sweeping(NamedTuple):
+    """What sweeps need beside the arrays of the MDP.
+
+    Attributes:
+        leave: [S, A] one minus the discounted probability to stay.
+        first: [S + 1] where the predecessors of every state begin.
+        predecessors: of all states.
+        margin: relative rounding error of one update.
+    """
+
+    leave: Floats
+    first: Ints
+    predecessors: Ints
+    margin: float
+
+    @classmethod
+    def of(cls, mdp: MDP) -> "Sweeping":
+        """What sweeps over an MDP need."""
+        P, S = mdp.transitions, mdp.n_states
+        steps = (np.ones(P.nnz, dtype=np.bool_), P.indices, P.indptr[:: mdp.n_actions])
+        backward = sparse.csc_array(steps, shape=(S, S)).tocsr()
+        longest = int(np.diff(P.indptr).max())
+        return cls(1 - mdp.discount * staying(mdp), backward.indptr, backward.indices, (longest + 8) * EPSILON)
+
+
 class Relaxation:
     """Bounds coarse trees."""
 
     def __init__(self, model: Model, ladders: Ladders) -> None:
         self.model, self.ladders = model, ladders
         self.everywhere = np.ones(model.mdp.n_states, dtype=np.bool_)
-        longest = int(np.diff(model.mdp.transitions.indptr).max())
-        self._margin = (longest + 8) * EPSILON
         self._order: Ints = np.argsort(-model.optimal.value, kind="stable")
-        self._leave = 1 - model.mdp.discount * staying(model.mdp)
-        self._predecessors = predecessors(model.mdp)
+        self._sweeping = Sweeping.of(model.mdp)
 
     def choices(self, tree: CoarseTree) -> Bools:
-        """[S, A] the actions that a state may take."""
-        model = self.model
-        choices = np.zeros(model.mdp.rewards.shape, dtype=np.bool_)
+        """[S, A] the actions that may be taken in each state."""
+        choices = np.zeros(self.model.mdp.rewards.shape, dtype=np.bool_)
         for end in ends(tree, self.ladders, self.everywhere):
             if isinstance(end.node, Leaf):
                 choices[:, end.node.action] |= end.reached
             else:
                 choices[end.reached] = True
-        return choices if model.task.allowed is None else choices & model.task.allowed
+        return choices if self.model.task.allowed is None else choices & self.model.task.allowed
 
     def bound(self, tree: CoarseTree, above: Floats, target: float, watch: Watch) -> Relaxed:
         """The bound of a coarse tree.
@@ -68,50 +98,53 @@ class Relaxation:
             target: a bound as low as this is low enough.
             watch: ends the computation by an `OutOfTimeError`.
         """
-        model, settings = self.model, self.model.settings
         choices = self.choices(tree)
-        if model.task.allowed is not None and not choices.any(axis=1).all():
+        if not choices.any(axis=1).all():
             return Relaxed(-np.inf, above)
-        V, p0 = above.copy(), model.mdp.initial
+        V = above.copy()
+        bound, settled = self._swept(choices, V, target, watch)
+        if bound > target and not settled:
+            V = np.minimum(V, self._solved(choices, V, watch))
+            bound = product_from_above(self.model.mdp.initial, V)
+        return Relaxed(bound, V)
+
+    def visits(self, choices: Bools, q: Floats) -> Floats:
+        """[S] roughly the discounted visits of the policy that takes the best choices by Q-values [S, A]."""
+        policy = np.where(choices, q, -np.inf).argmax(axis=1)
+        sweeps = self.model.settings.coarse_visit_sweeps
+        visits: Floats = _visits(self.model.arrays, self._order[::-1], policy, sweeps)
+        return visits
+
+    def _swept(self, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
+        """Lower V by sweeps; the bound that it gives, and whether further sweeps would change little."""
+        model, settings = self.model, self.model.settings
         active = np.ones(len(V), dtype=np.bool_)
-        bound = product_from_above(p0, V)
+        bound = product_from_above(model.mdp.initial, V)
         for count in range(settings.coarse_sweeps):
             watch.check()
             order = self._order if count % 2 == 0 else self._order[::-1]
             least = settings.coarse_settled * (bound - target)
-            changed = _lower(model.arrays, self._leave, self._predecessors, order, choices, V, active, self._margin, least)
-            bound = product_from_above(p0, V)
+            changed = _lower(model.arrays, self._sweeping, order, choices, V, active, least)
+            bound = product_from_above(model.mdp.initial, V)
             if bound <= target or not changed:
-                break
-        self.sweeps = getattr(self, "sweeps", 0) + count + 1
-        return Relaxed(bound, V)
+                return bound, True
+        return bound, False
 
-    def visits(self, policy: Ints) -> Floats:
-        return _visits(self.model.arrays, self._order[::-1], policy, 10)
-
-
-def predecessors(mdp: MDP):
-    P = mdp.transitions
-    by_state = sparse.csr_array((np.ones(P.nnz, dtype=np.int8), P.indices.copy(), P.indptr[:: mdp.n_actions].copy()), shape=(mdp.n_states, mdp.n_states))
-    by_state.sum_duplicates()
-    t = by_state.T.tocsr()
-    return t.indptr, t.indices
+    def _solved(self, choices: Bools, V: Floats, watch: Watch) -> Floats:
+        """The values of the relaxation by policy iteration, from above."""
+        forced = np.where(choices.sum(axis=1) == 1, choices.argmax(axis=1), -1)
+        values = planning.restricted_values(self.model.mdp, forced, V, watch)
+        watch.check()
+        return values.upper
 
 
-def staying(mdp: MDP) -> Floats:
-    P = mdp.transitions
-    rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-    stays = P.indices == rows // mdp.n_actions
-    staying = np.zeros(P.shape[0])
-    np.add.at(staying, rows[stays], P.data[stays])
-    return staying.reshape(mdp.rewards.shape)
+@njit(cache=True, nogil=True)
+def _lower(arrays, sweeping, order, choices, V, active, least):  # type: ignore[no-untyped-def]
+    """Lower V [S], which is above the truth, to what its successors allow; whether that changed a value much.
 
-
-@njit(cache=True)
-def _lower(arrays, leave, predecessors, order, choices, V, active, margin, least):  # type: ignore[no-untyped-def]
-    """Lower V [S], which is above the truth, to what its successors allow, rounded up; the largest change."""
+    Only active states are updated; predecessors of a state that changes by more than `least` become active.
+    """
     indptr, indices, discounted, rewards = arrays.indptr, arrays.indices, arrays.discounted, arrays.rewards
-    where, before = predecessors
     A = rewards.shape[1]
     changed = False
     for s in order:
@@ -129,32 +162,32 @@ def _lower(arrays, leave, predecessors, order, choices, V, active, margin, least
                     term = discounted[k] * V[indices[k]]
                     total += term
                     size += abs(term)
-            stay = leave[s, a]
-            total = (total + margin * size) / stay
-            total += abs(total) * 4 * EPSILON / stay
-            if total > best:
-                best = total
-                if best >= V[s]:
-                    break
+            stay = sweeping.leave[s, a]
+            total = (total + sweeping.margin * size) / stay
+            best = max(best, total + abs(total) * 4 * EPSILON / stay)
+            if best >= V[s]:
+                break
         if best < V[s]:
             if V[s] - best > least:
                 changed = True
-                for k in range(where[s], where[s + 1]):
-                    active[before[k]] = True
+                for k in range(sweeping.first[s], sweeping.first[s + 1]):
+                    active[sweeping.predecessors[k]] = True
+                # The probability to stay is solved for, so a state need not wait for itself.
                 active[s] = False
             V[s] = best
     return changed
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _visits(arrays, order, policy, sweeps):  # type: ignore[no-untyped-def]
+    """[S] discounted visits of a policy, as far as the given number of sweeps finds them."""
     indptr, indices, discounted = arrays.indptr, arrays.indices, arrays.discounted
     A = arrays.rewards.shape[1]
     visits, waiting = np.zeros_like(arrays.initial), arrays.initial.copy()
     for _ in range(sweeps):
-        left = 0.0
+        found = 0.0
         for s in order:
-            if waiting[s] < 1e-6:
+            if waiting[s] < SMALL_VISITS:
                 continue
             row = s * A + policy[s]
             stay = 0.0
@@ -163,11 +196,11 @@ def _visits(arrays, order, policy, sweeps):  # type: ignore[no-untyped-def]
                     stay += discounted[k]
             here = waiting[s] / (1 - stay)
             visits[s] += here
-            left += waiting[s]
+            found += waiting[s]
             waiting[s] = 0.0
             for k in range(indptr[row], indptr[row + 1]):
                 if indices[k] != s:
                     waiting[indices[k]] += discounted[k] * here
-        if left < 1e-2:
+        if found < SMALL_REST:
             break
     return visits

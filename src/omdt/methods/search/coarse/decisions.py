@@ -1,0 +1,141 @@
+"""Decisions: what is decided next about a coarse tree, and the coarse trees that take its place.
+
+There are three kinds: an undecided leaf gets an action, an undecided subtree becomes a leaf or a cut, and a range of
+questions is halved. The first and the last lower the bound, the second one only prepares them.
+
+The choice is by first-order losses w(s, a) = x(s) (V(s) − Q(s, a)), where V is above the values of the relaxation and x
+are the visits of its best policy: what a decision adds to the losses of the worst of its children, estimated by what
+leaves lose in the states that reach them for certain. An undecided leaf loses at least what its best action loses, an
+undecided subtree about what its best single question loses.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from omdt.mdp import Floats, Ints
+from omdt.methods.search.coarse.coarse_tree import (
+    CoarseTree,
+    Cut,
+    End,
+    Undecided,
+    count_ends,
+    cuts,
+    ends,
+    narrowed,
+    placed,
+    within,
+)
+from omdt.methods.search.coarse.ladders import halves
+from omdt.methods.search.coarse.relaxation import Relaxation
+from omdt.methods.search.partial_tree import Leaf, Path
+from omdt.methods.search.ranks import Ranks
+
+EXPANDED = 0.5
+"""What an undecided subtree loses counts this much when it is expanded: the loss shows only after further decisions."""
+
+
+class Child(NamedTuple):
+    """A coarse tree that takes part in the place of another one; whether it has the same relaxation."""
+
+    tree: CoarseTree
+    same: bool
+
+
+class Decisions:
+    """Decides about coarse trees."""
+
+    def __init__(self, relaxation: Relaxation, questions: Ranks) -> None:
+        self._relaxation, self._questions = relaxation, questions
+        self._model, self._ladders = relaxation.model, relaxation.ladders
+
+    def children(self, tree: CoarseTree, values: Floats) -> list[Child]:
+        """The coarse trees that take the place of an incomplete one.
+
+        Args:
+            tree: the coarse tree.
+            values: [S] above the values of its relaxation.
+        """
+        decided = self._next(tree, self._losses(tree, values))
+        if isinstance(decided, tuple):
+            path, cut = decided
+            children = [Child(placed(tree, path, cut._replace(asked=half)), False) for half in halves(cut.asked)]
+        elif self._is_leaf(decided.node, tree):
+            children = [Child(placed(tree, decided.path, leaf), False) for leaf in self._leaves(decided)]
+        else:
+            children = [Child(placed(tree, decided.path, node), True) for node in self._subtrees(tree, decided)]
+        narrow = ((narrowed(child.tree, self._ladders), child.same) for child in children)
+        return [Child(found, same) for found, same in narrow if found is not None]
+
+    def _next(self, tree: CoarseTree, losses: Floats) -> End | tuple[Path, Cut]:
+        """The undecided end or the cut whose decision is estimated to lower the bound most."""
+        scored: list[tuple[float, End | tuple[Path, Cut]]] = []
+        for end, states in self._certain(tree):
+            if not isinstance(end.node, Undecided):
+                continue
+            if not end.reached.any():
+                return end
+            estimate = self._estimate(end.node, states, losses)
+            scored.append((estimate if self._is_leaf(end.node, tree) else EXPANDED * estimate, end))
+        now = self._total(tree, losses)
+        for path, cut in cuts(tree):
+            if cut.asked.high - cut.asked.low > 1:
+                halved = (placed(tree, path, cut._replace(asked=half)) for half in halves(cut.asked))
+                scored.append((min(self._total(half, losses) for half in halved) - now, (path, cut)))
+        return max(scored, key=lambda it: it[0])[1]
+
+    def _is_leaf(self, node: Leaf | Undecided, tree: CoarseTree) -> bool:
+        """Whether an end can only be a leaf."""
+        return not isinstance(node, Undecided) or node.depth == 0 or self._model.size.leaves == count_ends(tree)
+
+    def _leaves(self, end: End) -> Iterator[Leaf]:
+        """The leaves that an end may be; where no state goes, any leaf will do."""
+        yield from map(Leaf, range(self._model.mdp.n_actions if end.reached.any() else 1))
+
+    def _subtrees(self, tree: CoarseTree, end: End) -> Iterator[CoarseTree]:
+        """What takes the place of an undecided subtree: a leaf, or a cut by each feature."""
+        assert isinstance(end.node, Undecided), "a leaf has no subtrees"
+        yield Undecided(0)
+        if end.reached.any():
+            below = Undecided(end.node.depth - 1)
+            for ladder in range(len(self._ladders)):
+                asked = within(tree, end.path, self._ladders.whole(ladder), self._ladders)
+                if asked.low < asked.high:
+                    yield Cut(asked, below, below)
+
+    def _losses(self, tree: CoarseTree, values: Floats) -> Floats:
+        """[S, A] first-order losses."""
+        q = self._model.look_ahead(values)
+        visits = self._relaxation.visits(self._relaxation.choices(tree), q)
+        losses: Floats = visits[:, None] * np.maximum(values[:, None] - q, 0.0)
+        return losses
+
+    def _certain(self, tree: CoarseTree) -> list[tuple[End, Ints]]:
+        """All ends of a coarse tree, each with the states that reach it for certain."""
+        all_ends = list(ends(tree, self._ladders, self._relaxation.everywhere))
+        count = np.zeros(len(self._relaxation.everywhere), dtype=np.int32)
+        for end in all_ends:
+            count += end.reached
+        return [(end, np.flatnonzero(end.reached & (count == 1))) for end in all_ends]
+
+    def _total(self, tree: CoarseTree, losses: Floats) -> float:
+        """What a coarse tree is estimated to lose."""
+        total = 0.0
+        cheapest = np.full(len(losses), np.inf)
+        for end, states in self._certain(tree):
+            if isinstance(end.node, Leaf):
+                np.minimum(cheapest, losses[:, end.node.action], out=cheapest, where=end.reached)
+            else:
+                cheapest[end.reached] = 0.0
+                total += self._estimate(end.node, states, losses)
+        return total + float(cheapest.sum())
+
+    def _estimate(self, node: Undecided, states: Ints, losses: Floats) -> float:
+        """What an undecided end is estimated to lose in the states that reach it for certain."""
+        if len(states) == 0:
+            return 0.0
+        if node.depth == 0:
+            return float(losses[states].sum(axis=0).min())
+        left, right = self._questions.sums(states, losses[states])
+        return float((left.min(axis=1) + right.min(axis=1)).min())

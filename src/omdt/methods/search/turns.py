@@ -1,0 +1,123 @@
+"""Turns: who searches when, counted in climbs, rounds and nodes.
+
+Nothing is measured in seconds, so that the same seed gives the same tree unless the time limit cuts the run off. A
+limit on nodes ends the run after the round in which it is reached.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from omdt.methods.search.coarse.coarse_search import CoarseSearch
+from omdt.methods.search.local import LocalSearch
+from omdt.methods.search.rounds import Rounds
+from omdt.watch import Watch
+
+
+class Proof(Protocol):
+    """A search for the proof that no tree is better than the incumbent."""
+
+    @property
+    def count(self) -> int:
+        """How many rounds there were."""
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing remains that could be better than the incumbent by more than the gap."""
+
+    @property
+    def bound(self) -> float:
+        """No tree within the limits returns more."""
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether there was not enough memory to go on."""
+
+    def round(self, meanwhile: Callable[[], None]) -> None:
+        """Search for a while, and do something else meanwhile or afterwards."""
+
+    def stop(self) -> None:
+        """End threads and processes."""
+
+
+def take_turns(proof: Proof, local: LocalSearch, watch: Watch) -> None:
+    """Prove and climb until everything is explored or time is up."""
+    improved = nodes = 0
+    settings = local.model.settings
+    nodes_per_climb = settings.swept_nodes_per_climb if local.model.swept else settings.nodes_per_climb
+    while not (proof.done or proof.out_of_memory or watch.out_of_nodes) and watch.remaining > 0:
+        before, quiet = local.incumbent.value, proof.count - improved
+        has_turn = quiet <= settings.busy_rounds or quiet % settings.busy_rounds == 0
+        climbs = 1 + (watch.nodes - nodes) // nodes_per_climb if has_turn else 0
+        nodes = watch.nodes
+        proof.round(lambda climbs=climbs: local.climb(climbs))  # type: ignore[misc]
+        if local.incumbent.value > before:
+            improved = proof.count
+
+
+class CoarseFirst:
+    """The coarse search, and after some nodes without a proof the fine search beside it.
+
+    The search with the lower bound has the larger share of the nodes.
+
+    Args:
+        coarse: the coarse search.
+        begin: begins the fine search.
+        watch: counts the nodes of both.
+    """
+
+    def __init__(self, coarse: CoarseSearch, begin: Callable[[], Rounds], watch: Watch) -> None:
+        self._coarse, self._begin, self._watch = coarse, begin, watch
+        self._settings = coarse.model.settings
+        self._fine: Rounds | None = None
+        self._coarse_nodes, self._fine_nodes = 0, 0
+
+    @property
+    def count(self) -> int:
+        """How many rounds there were."""
+        return self._coarse.count + (self._fine.count if self._fine is not None else 0)
+
+    @property
+    def done(self) -> bool:
+        """Whether one of them has the proof."""
+        return self._coarse.done or (self._fine is not None and self._fine.done)
+
+    @property
+    def bound(self) -> float:
+        """No tree within the limits returns more."""
+        return self._coarse.bound if self._fine is None else min(self._coarse.bound, self._fine.bound)
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether there was not enough memory to go on."""
+        return self._fine is not None and self._fine.out_of_memory
+
+    def round(self, meanwhile: Callable[[], None]) -> None:
+        """A round of the one whose turn it is."""
+        before = self._watch.nodes
+        if self._fine is None or self._coarse_nodes <= self._share(self._fine) * self._fine_nodes:
+            self._coarse.round(meanwhile)
+            self._coarse_nodes += self._watch.nodes - before
+        else:
+            self._fine.round(meanwhile)
+            self._fine_nodes += self._watch.nodes - before
+        if self._fine is None and self._coarse_nodes >= self._first_nodes and not self._coarse.done:
+            self._fine = self._begin()
+
+    def stop(self) -> None:
+        """End threads and processes."""
+        self._coarse.stop()
+        if self._fine is not None:
+            self._fine.stop()
+
+    @property
+    def _first_nodes(self) -> float:
+        """Nodes of the coarse search before the fine search begins."""
+        transitions = int(self._coarse.model.mdp.transitions.nnz)
+        return min(self._settings.coarse_first_nodes, self._settings.coarse_first_transitions / transitions)
+
+    def _share(self, fine: Rounds) -> float:
+        """Nodes of the coarse search per node of the fine one."""
+        # Raised targets do not count here: when they are answered is a matter of seconds.
+        if self._coarse.bound < fine.main.bound:
+            return self._settings.leading_share
+        return self._settings.trailing_share
