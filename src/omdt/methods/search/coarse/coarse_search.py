@@ -87,6 +87,11 @@ class CoarseSearch:
         return max(min(max(self._top, self._closed), self._incumbent.unrestricted), self._incumbent.value)
 
     @property
+    def vectors(self) -> int:
+        """The number of vectors over all states that are kept."""
+        return len({id(node.values) for _, _, node in self._heap if node.values is not None})
+
+    @property
     def _top(self) -> float:
         """The highest bound of all that is open."""
         return -self._heap[0][0] if self._heap else -np.inf
@@ -168,7 +173,7 @@ class CoarseSearch:
 
     def _thin(self) -> None:
         """Let the nodes of low bound start from the optimal values, if too many have values of their own."""
-        if len({id(node.values) for _, _, node in self._heap}) <= self._max_vectors:
+        if self.vectors <= self._max_vectors:
             return
         self._heap.sort(key=lambda it: it[:2])
         kept = self._max_vectors // 2

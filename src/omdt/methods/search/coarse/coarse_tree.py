@@ -21,7 +21,8 @@ class Cut(NamedTuple):
     right: "CoarseTree"
 
 
-class Undecided(NamedTuple):
+@dataclass(frozen=True)
+class Undecided:
     """Any subtree of at most this depth; with depth 0 it is a leaf whose action is not decided yet."""
 
     depth: int
@@ -81,27 +82,27 @@ def count_ends(tree: CoarseTree) -> int:
     return count_ends(tree.left) + count_ends(tree.right) if isinstance(tree, Cut) else 1
 
 
-def within(tree: CoarseTree, path: Path, whole: Range, ladders: Ladders) -> Range:
-    """The questions of a range that can divide what reaches the end of a path; it is empty if there are none."""
-    for right in path:
-        assert isinstance(tree, Cut), "the path leads out of the tree"
-        whole = ladders.below(tree.asked, right, whole)
-        tree = tree.right if right else tree.left
-    return whole
+def narrowed(tree: CoarseTree, ladders: Ladders, reached: Bools) -> CoarseTree | None:
+    """The coarse tree without questions that divide nothing; None if a cut has no others, or has equal leaves.
 
+    What is left out does the same as smaller trees, which are examined elsewhere.
 
-def narrowed(tree: CoarseTree, ladders: Ladders) -> CoarseTree | None:
-    """The coarse tree without questions that divide nothing because of those above them; None if a range is empty.
-
-    Its completions with such a question do the same as smaller trees, which are examined elsewhere.
+    Args:
+        tree: the coarse tree.
+        ladders: the questions.
+        reached: [S] the states that may reach it.
     """
-    for path, cut in list(cuts(tree)):
-        asked = within(tree, path, cut.asked, ladders)
-        if asked.low >= asked.high:
-            return None
-        if asked != cut.asked:
-            tree = placed(tree, path, _at(tree, path)._replace(asked=asked))
-    return tree
+    if not isinstance(tree, Cut):
+        return tree
+    asked = ladders.dividing(tree.asked, reached)
+    if asked is None:
+        return None
+    may_left, may_right = ladders.may_go(asked)
+    left = narrowed(tree.left, ladders, reached & may_left)
+    right = narrowed(tree.right, ladders, reached & may_right)
+    if left is None or right is None or (isinstance(left, Leaf) and left == right):
+        return None
+    return Cut(asked, left, right)
 
 
 def complete(tree: CoarseTree, ladders: Ladders) -> Tree | None:
@@ -112,12 +113,3 @@ def complete(tree: CoarseTree, ladders: Ladders) -> Tree | None:
         return None
     left, right = complete(tree.left, ladders), complete(tree.right, ladders)
     return None if left is None or right is None else Split(ladders.question(tree.asked), left, right)
-
-
-def _at(tree: CoarseTree, path: Path) -> Cut:
-    """The cut at the end of a path."""
-    for right in path:
-        assert isinstance(tree, Cut), "the path leads out of the tree"
-        tree = tree.right if right else tree.left
-    assert isinstance(tree, Cut), "there is no cut at the end of the path"
-    return tree

@@ -25,7 +25,6 @@ from omdt.methods.search.coarse.coarse_tree import (
     ends,
     narrowed,
     placed,
-    within,
 )
 from omdt.methods.search.coarse.ladders import halves
 from omdt.methods.search.coarse.relaxation import Relaxation
@@ -64,8 +63,8 @@ class Decisions:
         elif self._is_leaf(decided.node, tree):
             children = [Child(placed(tree, decided.path, leaf), False) for leaf in self._leaves(decided)]
         else:
-            children = [Child(placed(tree, decided.path, node), True) for node in self._subtrees(tree, decided)]
-        narrow = ((narrowed(child.tree, self._ladders), child.same) for child in children)
+            children = [Child(placed(tree, decided.path, node), True) for node in self._subtrees(decided)]
+        narrow = ((narrowed(child.tree, self._ladders, self._relaxation.everywhere), child.same) for child in children)
         return [Child(found, same) for found, same in narrow if found is not None]
 
     def _next(self, tree: CoarseTree, losses: Floats) -> End | tuple[Path, Cut]:
@@ -93,16 +92,15 @@ class Decisions:
         """The leaves that an end may be; where no state goes, any leaf will do."""
         yield from map(Leaf, range(self._model.mdp.n_actions if end.reached.any() else 1))
 
-    def _subtrees(self, tree: CoarseTree, end: End) -> Iterator[CoarseTree]:
+    def _subtrees(self, end: End) -> Iterator[CoarseTree]:
         """What takes the place of an undecided subtree: a leaf, or a cut by each feature."""
         assert isinstance(end.node, Undecided), "a leaf has no subtrees"
         yield Undecided(0)
-        if end.reached.any():
-            below = Undecided(end.node.depth - 1)
-            for ladder in range(len(self._ladders)):
-                asked = within(tree, end.path, self._ladders.whole(ladder), self._ladders)
-                if asked.low < asked.high:
-                    yield Cut(asked, below, below)
+        below = Undecided(end.node.depth - 1)
+        for ladder in range(len(self._ladders)):
+            asked = self._ladders.dividing(self._ladders.whole(ladder), end.reached)
+            if asked is not None:
+                yield Cut(asked, below, below)
 
     def _losses(self, tree: CoarseTree, values: Floats) -> Floats:
         """[S, A] first-order losses."""

@@ -70,13 +70,25 @@ class Ladders:
         left: Bools = (codes >= lowest) & (codes <= highest)
         return left, ~left if asked.high - asked.low == 1 else np.ones(len(codes), dtype=np.bool_)
 
-    def below(self, asked: Range, right: bool, within: Range) -> Range:
-        """The questions of a range that can divide the states on one side of another range of the same ladder."""
-        if self.ladders[asked.ladder].equality or asked.ladder != within.ladder:
-            return within
-        if right:
-            return within._replace(low=max(within.low, asked.low + 1))
-        return within._replace(high=min(within.high, asked.high - 1))
+    def dividing(self, asked: Range, reached: Bools) -> Range | None:
+        """The questions of a range that may divide some of the states [S], one of those that divide them alike.
+
+        Questions that divide nothing are left out at both ends; None if there are no others.
+        """
+        ladder = self.ladders[asked.ladder]
+        codes = self.columns.codes[ladder.column][reached]
+        if len(codes) == 0:
+            return None
+        ranks, lowest, highest = ladder.ranks, codes.min(), codes.max()
+        if lowest == highest:
+            return None
+        low = max(asked.low, int(np.searchsorted(ranks, lowest)))
+        high = min(asked.high, int(np.searchsorted(ranks, highest, side="right" if ladder.equality else "left")))
+        if low >= high:
+            return None
+        if not ladder.equality and not ((codes > ranks[low]) & (codes <= ranks[high - 1])).any():
+            high = low + 1
+        return asked._replace(low=low, high=high)
 
 
 def halves(asked: Range) -> tuple[Range, Range]:
