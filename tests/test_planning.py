@@ -577,3 +577,14 @@ def test_the_scale_counts_rewards_that_cancel():
     assert planning.scale(back) == pytest.approx((1 + 1) / (1 - 0.9**2))
     nothing = MDP.from_dense(np.ones((1, 1, 1)), [[0.0]], [1], [[0]])
     assert planning.scale(nothing) == 0
+
+
+@given(models(max_states=3, max_actions=3, discounts=HARD_DISCOUNTS), st.integers(0, 1000))
+def test_restricted_values_are_those_of_the_best_policy_that_plays_the_forced_actions(model, seed):
+    mdp = model.mdp()
+    forced = np.random.default_rng(seed).integers(-1, mdp.n_actions, size=mdp.n_states)
+    kept = [policy for policy in policies(mdp) if np.all((forced < 0) | (policy == forced))]
+    exact = [exact_values(mdp, policy) for policy in kept]
+    values = planning.restricted_values(mdp, forced, planning.optimal_values(mdp).value)
+    assert_contains(values, [max(policy[s] for policy in exact) for s in range(mdp.n_states)])
+    assert_sharp(values, max(float(max(abs(v) for policy in exact for v in policy)), 0.0))

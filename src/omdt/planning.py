@@ -108,6 +108,18 @@ def worst_values(mdp: MDP) -> Certified[Floats]:
     return Certified(0.0 - negated.value, negated.error)
 
 
+def restricted_values(mdp: MDP, forced: Ints, start: Floats, watch: Watch | None = None) -> Certified[Floats]:
+    """[S] value of each state under the best policy that plays given actions in some states.
+
+    Args:
+        mdp: the problem.
+        forced: [S] the action that must be played in each state; −1 where every action may be played.
+        start: [S] values to start from, for example the optimal values of a less restricted problem.
+        watch: ends the computation early.
+    """
+    return _best_values(mdp, mdp.rewards, start, watch, forced)
+
+
 def q_values(mdp: MDP, values: Certified[Floats]) -> Certified[Floats]:
     """[S, A] value of taking each action once and earning `values` from the next state on."""
     q = mdp.rewards + mdp.discount * product(mdp.transitions, values.value).reshape(mdp.rewards.shape)
@@ -279,9 +291,14 @@ def _check_policy(policy: Policy, S: int, A: int) -> None:
             raise InputError(f"the policy's probabilities in state {int(np.argmax(bad))} are not a distribution")
 
 
-def _best_values(mdp: MDP, rewards: Floats, start: Floats, watch: Watch | None = None) -> Certified[Floats]:
-    """Values of the policy that maximises the given rewards [S, A]."""
+def _best_values(
+    mdp: MDP, rewards: Floats, start: Floats, watch: Watch | None = None, forced: Ints | None = None
+) -> Certified[Floats]:
+    """Values of the policy that maximises the given rewards [S, A] and plays the forced actions."""
     P, (S, A), states = mdp.transitions, rewards.shape, np.arange(mdp.n_states)
+    if forced is not None:
+        excluded = (forced >= 0)[:, None] & (forced[:, None] != np.arange(A))
+        rewards = np.where(excluded, -np.inf, rewards)
     values, actions = start.copy(), np.argmax(rewards, axis=1)
     for _ in range(MAX_IMPROVEMENTS):
         for forward in (True, False, True, False):
@@ -309,7 +326,7 @@ def _bellman_residual(mdp: MDP, rewards: Floats, values: Floats) -> float:
     So a huge penalty on an action that nobody takes does not blur the maximum.
     """
     q = rewards + mdp.discount * product(mdp.transitions, values).reshape(rewards.shape)
-    rounding = _rounding(np.abs(rewards), float(np.abs(values).max()))
+    rounding = _rounding(np.where(rewards == -np.inf, 0.0, np.abs(rewards)), float(np.abs(values).max()))
     above = (q + rounding).max(axis=1) - values
     below = values - (q - rounding).max(axis=1)
     return float(np.maximum(above, below).max())
