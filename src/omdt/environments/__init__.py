@@ -110,6 +110,9 @@ def make(name: str, **values: Any) -> "MDP":
         kinds = _kinds(name, parameter)
         if not any(_fits(value, kind) for kind in kinds):
             raise InputError(f"parameter {parameter!r} of {name} is {value!r}; it must be {_spell(kinds)}")
+        if int in kinds and isinstance(value, Integral):
+            # Whole numbers of numpy would overflow where the size of an environment is computed.
+            values[parameter] = int(value)
     mdp: MDP = _builder(entry)(**entry.fixed, **values)
     source = Source.of(name, values, lambda settings: parse_parameters(name, settings))
     return (mdp if mdp.name == name else replace(mdp, name=name)).found_at(source)

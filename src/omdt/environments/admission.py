@@ -8,7 +8,7 @@ from scipy import sparse
 
 from omdt.environments._shared import Numbers, check, check_finite, check_size, chunks, stacked_rows
 from omdt.errors import InputError
-from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
+from omdt.mdp import MDP, Bools, Floats, Ints
 
 # For each action which queue is served, 0 for regular and 1 for premium, and whether the customer at the door may join.
 ACTIONS = {
@@ -18,6 +18,9 @@ ACTIONS = {
     "serve_premium_reject": (1, False),
 }
 DOORS = 3
+
+ROUNDING = 1e-12
+"""Maximum distance of the sum of two probabilities from 1 that is taken for rounding."""
 
 
 def admission(
@@ -113,13 +116,13 @@ def admission(
 
 def _arrivals(regular: float, premium: float) -> Floats:
     """[DOORS] probabilities that nobody, a regular or a premium customer comes to the door."""
-    nobody = 1 - regular - premium
-    if nobody < -EPSILON:
+    nobody = 1 - (regular + premium)
+    if nobody < -ROUNDING:
         raise InputError(
             f"regular_arrivals is {regular} and premium_arrivals is {premium}; at most one customer comes per step, so "
             "their sum must be at most 1"
         )
-    return np.array([max(nobody, 0.0), regular, premium])
+    return np.array([nobody if nobody > ROUNDING else 0.0, regular, premium])
 
 
 def _at_the_door(states: Ints, capacity: int, admitted: bool) -> tuple[Ints, Bools]:

@@ -52,7 +52,7 @@ def maintenance(
         wear_probability: that one of the machines is drawn to wear in a step.
         repair_probability: that a repair is finished in a step; 2 / levels if not given, so that a machine takes about
             as many repairs in its life whatever the number of levels.
-        production_ratio: production of each machine in relation to the one before it.
+        production_ratio: production of each machine in relation to the one before it, from 0 to 10.
         failure_cost: of a failed machine per step.
         repair_cost: of the crew's work per step.
         discount: γ.
@@ -66,7 +66,7 @@ def maintenance(
     repaired = 2 / levels if repair_probability is None else repair_probability
     check("wear_probability", wear_probability, 0, 1)
     check("repair_probability", repaired, 0, 1)
-    check("production_ratio", production_ratio, low=0)
+    check("production_ratio", production_ratio, 0, 10)
     check("failure_cost", failure_cost)
     check("repair_cost", repair_cost)
     S, A = levels**machines, machines + 1
