@@ -83,27 +83,33 @@ def admission(
         rule for convex costs of Van Mieghem (1995).
     """
     check("capacity", capacity, low=1)
-    arrivals, service = (regular_arrivals, premium_arrivals), (regular_service, premium_service)
-    for name, *both in (("arrivals", *arrivals), ("service", *service)):
-        check(f"regular_{name}", both[0], 0, 1)
-        check(f"premium_{name}", both[1], 0, 1)
-    check_finite({"regular_reward": regular_reward, "premium_reward": premium_reward})
-    check_finite({"regular_holding": regular_holding, "premium_holding": premium_holding})
-    check_finite({"rejection_cost": rejection_cost})
+    check("regular_arrivals", regular_arrivals, 0, 1)
+    check("premium_arrivals", premium_arrivals, 0, 1)
+    check("regular_service", regular_service, 0, 1)
+    check("premium_service", premium_service, 0, 1)
+    prices = {
+        "regular_reward": regular_reward,
+        "premium_reward": premium_reward,
+        "regular_holding": regular_holding,
+        "premium_holding": premium_holding,
+        "rejection_cost": rejection_cost,
+    }
+    check_finite(prices)
     shape = (capacity + 1, capacity + 1, DOORS)
     S, A = math.prod(shape), len(ACTIONS)
     check_size(f"admission with capacity {capacity}", S * A * 2 * DOORS)
 
+    arrivals = _arrivals(regular_arrivals, premium_arrivals)
+    service = (regular_service, premium_service)
     states = np.stack(np.unravel_index(np.arange(S), shape), axis=1)
-    share = states[:, :2] / capacity
-    holding = share**2 @ np.array([regular_holding, premium_holding])
+    holding = (states[:, :2] / capacity) ** 2 @ np.array([regular_holding, premium_holding])
     rewards = np.empty((S, A))
     for a, (served, admitted) in enumerate(ACTIONS.values()):
         queues, turned_away = _at_the_door(states, capacity, admitted)
         finished = (queues[:, served] > 0) * service[served]
         rewards[:, a] = (regular_reward, premium_reward)[served] * finished - rejection_cost * turned_away - holding
     return MDP(
-        transitions=_transitions(states, shape, _arrivals(*arrivals), service),
+        transitions=_transitions(states, shape, arrivals, service),
         rewards=rewards,
         initial=np.full(S, 1 / S),
         features=states.astype(np.float64),
