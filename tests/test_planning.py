@@ -567,11 +567,15 @@ def test_the_scale_counts_rewards_that_cancel():
 
 
 @given(models(max_states=3, max_actions=3, discounts=HARD_DISCOUNTS), st.integers(0, 1000))
-def test_restricted_values_are_those_of_the_best_policy_that_plays_the_forced_actions(model, seed):
+def test_restricted_values_are_those_of_the_best_policy_among_the_choices(model, seed):
     mdp = model.mdp()
-    forced = np.random.default_rng(seed).integers(-1, mdp.n_actions, size=mdp.n_states)
-    kept = [policy for policy in policies(mdp) if np.all((forced < 0) | (policy == forced))]
+    rng, states = np.random.default_rng(seed), np.arange(mdp.n_states)
+    choices = rng.random(mdp.rewards.shape) < 0.5
+    choices[states, rng.integers(mdp.n_actions, size=mdp.n_states)] = True
+    kept = [policy for policy in policies(mdp) if choices[states, policy].all()]
     exact = [exact_values(mdp, policy) for policy in kept]
-    values = planning.restricted_values(mdp, forced, planning.optimal_values(mdp).value)
+    values = planning.restricted_values(mdp, choices, planning.optimal_values(mdp).value)
     assert_contains(values, [max(policy[s] for policy in exact) for s in range(mdp.n_states)])
     assert_sharp(values, max(float(max(abs(v) for policy in exact for v in policy)), 0.0))
+    rough = planning.restricted_values(mdp, choices, planning.optimal_values(mdp).value, accuracy=1e9)
+    assert_contains(rough, [max(policy[s] for policy in exact) for s in range(mdp.n_states)])

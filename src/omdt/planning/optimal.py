@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numba import njit
 
-from omdt.mdp import EPSILON, MDP, Floats, Ints
+from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.norms import norms
 from omdt.planning.certified import Certified, rounding
 from omdt.planning.durations import Supersolution
@@ -46,24 +46,26 @@ def worst_values(mdp: MDP, watch: Watch | None = None) -> Certified[Floats]:
     return Certified(0.0 - negated.value, negated.errors)
 
 
-def restricted_values(mdp: MDP, forced: Ints, start: Floats, watch: Watch | None = None) -> Certified[Floats]:
-    """[S] value of each state under the best policy that plays given actions in some states.
+def restricted_values(
+    mdp: MDP, choices: Bools, start: Floats, watch: Watch | None = None, *, accuracy: float = 0.0
+) -> Certified[Floats]:
+    """[S] value of each state under the best policy that has only some actions to choose from.
 
     Args:
         mdp: the problem.
-        forced: [S] the action that must be played in each state; −1 where every action may be played.
+        choices: [S, A] the actions that may be taken, at least one per state.
         start: [S] values to start from, for example the optimal values of a less restricted problem.
         watch: ends the computation early.
+        accuracy: an error as small as this is small enough.
     """
-    excluded = (forced >= 0)[:, None] & (forced[:, None] != np.arange(mdp.n_actions))
-    return _Improvement(mdp, np.where(excluded, -np.inf, mdp.rewards), watch).best_values(start)
+    return _Improvement(mdp, np.where(choices, mdp.rewards, -np.inf), watch, accuracy).best_values(start)
 
 
 class _Improvement:
     """Policy iteration for the given rewards [S, A], which are −∞ for actions that must not be played."""
 
-    def __init__(self, mdp: MDP, rewards: Floats, watch: Watch | None) -> None:
-        self._mdp, self._rewards, self._watch = mdp, rewards, watch
+    def __init__(self, mdp: MDP, rewards: Floats, watch: Watch | None, accuracy: float = 0.0) -> None:
+        self._mdp, self._rewards, self._watch, self._accuracy = mdp, rewards, watch, accuracy
         self._norms = norms(mdp)
         self._states = np.arange(mdp.n_states)
         self._inverse: Approximation | None = None
@@ -83,7 +85,8 @@ class _Improvement:
             residual = float(np.maximum(above.max(axis=1), below).max())
             size = float(np.abs(values).max())
             error = self._norms.error_of(residual)
-            if error <= TARGET * size + 4 * self._norms.error_of(rounding(size, size)) or late(self._watch):
+            enough = max(self._accuracy, TARGET * size + 4 * self._norms.error_of(rounding(size, size)))
+            if error <= enough or late(self._watch):
                 break
         return Certified(values, self._errors(values, error, above, below))
 
@@ -125,7 +128,7 @@ class _Improvement:
 
     def _errors(self, values: Floats, error: float, above: Floats, below: Floats) -> float | Floats:
         """The error of the values: state by state where 1 / (1 − γ) would make it large."""
-        if error <= TARGET * float(np.abs(values).max()) or late(self._watch):
+        if error <= max(self._accuracy, TARGET * float(np.abs(values).max())) or late(self._watch):
             return error
         actions = (above + 0.0).argmax(axis=1)
         found = Supersolution(self._mdp, above, below, self._norms.shrinkage, self._watch).errors(actions)

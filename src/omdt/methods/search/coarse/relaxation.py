@@ -104,7 +104,7 @@ class Relaxation:
         V = above.copy()
         bound, settled = self._swept(choices, V, target, watch)
         if bound > target and not settled:
-            V = np.minimum(V, self._solved(choices, V, watch))
+            V = np.minimum(V, self._solved(choices, V, self.model.settings.coarse_settled * (bound - target), watch))
             bound = product_from_above(self.model.mdp.initial, V)
         return Relaxed(bound, V)
 
@@ -130,10 +130,9 @@ class Relaxation:
                 return bound, True
         return bound, False
 
-    def _solved(self, choices: Bools, V: Floats, watch: Watch) -> Floats:
+    def _solved(self, choices: Bools, V: Floats, accuracy: float, watch: Watch) -> Floats:
         """The values of the relaxation by policy iteration, from above."""
-        forced = np.where(choices.sum(axis=1) == 1, choices.argmax(axis=1), -1)
-        values = planning.restricted_values(self.model.mdp, forced, V, watch)
+        values = planning.restricted_values(self.model.mdp, choices, V, watch, accuracy=accuracy)
         watch.check()
         return values.upper
 
