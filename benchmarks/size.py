@@ -21,14 +21,28 @@ from dataclasses import dataclass
 # The processes inherit it. One thread is as fast on matrices of this size and needs less memory.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from sizes import SIZES
-
 # No module that takes memory is imported here: a new process starts with the peak of the one that made it.
 import omdt
+from sizes import SIZES
 
-HEADINGS = (
-    "family states transitions depth threads build planning first best value bound optimum gap shortfall proof MiB"
-).split()
+HEADINGS = [
+    "family",
+    "states",
+    "transitions",
+    "depth",
+    "threads",
+    "build",
+    "planning",
+    "first",
+    "best",
+    "value",
+    "bound",
+    "optimum",
+    "gap",
+    "shortfall",
+    "proof",
+    "MiB",
+]
 
 
 @dataclass(frozen=True)
