@@ -23,8 +23,9 @@ DENSE_STATES = 300
 FACTOR_OPERATIONS = 4e8
 """Operations up to which a component is factorised: about a second."""
 
-LAST_OPERATIONS = 2e10
-"""Operations up to which a component is factorised when everything else has failed: about a minute."""
+LAST_OPERATIONS, ROUGH_OPERATIONS = 2e10, 3e9
+"""Operations up to which a system is factorised when everything else has failed: about a minute, or ten seconds for a
+rough solution."""
 
 FILL, LEAST_FILL = 40, 1_000_000
 """Entries of a factor: as a multiple of those of M, and how many there may be in any case. Grids of a million states
@@ -123,7 +124,7 @@ class Choice:
 
     def _forced(self, watch: Watch | None) -> Candidate | None:
         plan, self._plan = self._planned, None
-        if float(plan.operations.sum()) > LAST_OPERATIONS:
+        if float(plan.operations.sum()) > (ROUGH_OPERATIONS if self._use is Use.ROUGH else LAST_OPERATIONS):
             return None
         factors = plan.factors(watch)
         return None if factors is None else Candidate(factors, True, 0)
