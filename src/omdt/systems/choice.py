@@ -13,7 +13,7 @@ from omdt.systems.approximation import Approximation
 from omdt.systems.blocks import Blocks
 from omdt.systems.components import Components
 from omdt.systems.dense import DenseFactors
-from omdt.systems.factors import FACTOR_SECONDS, Plan
+from omdt.systems.factors import FACTOR_SECONDS, SOLVE_SECONDS, Plan
 from omdt.systems.gauss_seidel import GaussSeidel
 from omdt.watch import Watch
 
@@ -43,6 +43,9 @@ FIRST_STEPS = 40
 ROUGH_STEPS = 20
 """Steps with Gauss–Seidel sweeps for a rough solution, before anything is prepared."""
 
+ROUGH_ENTRIES = 20_000
+"""Entries of M from which on a rough solution is tried before factors are planned, which takes ten milliseconds."""
+
 MAX_STEPS = 400
 """Steps of GMRES per approximation."""
 
@@ -67,6 +70,11 @@ class Candidate(NamedTuple):
     inverse: Approximation
     exact: bool
     steps: int
+
+
+def step_seconds(states: int, entries: int) -> float:
+    """Estimated seconds per step of GMRES with factors of a chain of this many states and transitions, without fill."""
+    return SOLVE_SECONDS * 2 * entries + STEP_SECONDS + STATE_SECONDS * states
 
 
 class Choice:
@@ -103,7 +111,7 @@ class Choice:
         return None if near is None else Candidate(near, False, self._steps(near, near.preparing))
 
     def _swept(self, watch: Watch | None) -> Candidate | None:
-        if self._use is Use.ROUGH:
+        if self._use is Use.ROUGH and self._M.nnz > ROUGH_ENTRIES:
             return Candidate(GaussSeidel(self._M, Components.of(self._M).states), False, ROUGH_STEPS)
         plan = self._planned
         sweeps = GaussSeidel(self._M, plan.components.states)
