@@ -113,7 +113,9 @@ class Choice:
     def _swept(self, watch: Watch | None) -> Candidate | None:
         if self._use is Use.ROUGH and self._M.nnz > ROUGH_ENTRIES:
             return Candidate(GaussSeidel(self._M, Components.of(self._M).states), False, ROUGH_STEPS)
-        plan = self._planned
+        plan = self._planned(watch)
+        if plan is None:
+            return None
         sweeps = GaussSeidel(self._M, plan.components.states)
         seconds, feasible = self._factored_seconds(plan), plan.operations.max() <= FACTOR_OPERATIONS
         if feasible and (self._use is Use.MANY or seconds < FIRST_STEPS * self._step(sweeps)):
@@ -121,7 +123,9 @@ class Choice:
         return Candidate(sweeps, False, max(FIRST_STEPS, self._steps(sweeps, seconds)))
 
     def _factored(self, watch: Watch | None) -> Candidate | None:
-        plan = self._planned
+        plan = self._planned(watch)
+        if plan is None:
+            return None
         large = plan.operations > FACTOR_OPERATIONS
         if not large.any():
             self._plan, self._stages = None, []
@@ -131,16 +135,17 @@ class Choice:
         return None if blocks is None else Candidate(blocks, False, MAX_STEPS)
 
     def _forced(self, watch: Watch | None) -> Candidate | None:
-        plan, self._plan = self._planned, None
-        if float(plan.operations.sum()) > (ROUGH_OPERATIONS if self._use is Use.ROUGH else LAST_OPERATIONS):
+        plan = self._planned(watch)
+        self._plan = None
+        most = ROUGH_OPERATIONS if self._use is Use.ROUGH else LAST_OPERATIONS
+        if plan is None or float(plan.operations.sum()) > most:
             return None
         factors = plan.factors(watch)
         return None if factors is None else Candidate(factors, True, 0)
 
-    @property
-    def _planned(self) -> Plan:
+    def _planned(self, watch: Watch | None) -> Plan | None:
         if self._plan is None:
-            self._plan = Plan.of(self._M, max(LEAST_FILL, FILL * self._M.nnz))
+            self._plan = Plan.of(self._M, max(LEAST_FILL, FILL * self._M.nnz), watch)
         return self._plan
 
     def _factored_seconds(self, plan: Plan) -> float:
