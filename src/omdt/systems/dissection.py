@@ -14,6 +14,7 @@ from numba import njit
 from scipy import sparse
 
 from omdt.arrays import Bools, Ints
+from omdt.watch import Watch, late
 
 LEAF = 12
 """Nodes of a piece that is not cut any further: cuts of so small a piece save nothing."""
@@ -21,6 +22,9 @@ LEAF = 12
 HUB, HUB_SHARE = 64, 10.0
 """A node is a hub, which is eliminated last, if it has more neighbours than the first number and than the second number
 times the square root of the number of nodes."""
+
+CHUNK = 500_000
+"""Nodes that are searched between two looks at the clock: about a tenth of a second."""
 
 SMALLEST_SIDE = 0.1
 """Smallest part of a piece that may lie on one side of a cut, so that pieces shrink fast."""
@@ -52,23 +56,56 @@ class Elimination(NamedTuple):
         return int(self.counts.sum())
 
 
-def elimination(pattern: sparse.csr_array, nodes: Ints, starts: Ints, most_entries: int) -> Elimination:
-    """An order in which every connected part is eliminated as a whole.
+def elimination(
+    pattern: sparse.csr_array, nodes: Ints, starts: Ints, most_entries: int, watch: Watch | None = None
+) -> Elimination | None:
+    """An order in which every connected part is eliminated as a whole; None if time is up before it is found.
 
     Args:
         pattern: [n, n] symmetric pattern without a diagonal.
         nodes: [n] nodes part by part.
         starts: [C + 1] where the parts begin in `nodes`, and n; there is no entry between two parts.
         most_entries: largest number of non-zeros below the diagonal of the lower factor of one part.
+        watch: ends the computation early.
     """
     n = len(nodes)
     order, place = nodes.copy(), np.empty(n, dtype=np.int64)
-    _dissect(pattern.indptr, pattern.indices, order, starts, _hubs(pattern))
+    if not _dissected(pattern, order, starts, watch):
+        return None
     place[order] = np.arange(n)
     counts, parents = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     too_large = np.zeros(len(starts) - 1, dtype=np.bool_)
     _count(pattern.indptr, pattern.indices, order, place, starts, counts, parents, too_large, most_entries)
     return Elimination(order, place, counts, parents, too_large)
+
+
+def _dissected(pattern: sparse.csr_array, nodes: Ints, starts: Ints, watch: Watch | None) -> bool:
+    """Put the nodes of every part into their order of elimination; whether time was enough."""
+    n = len(nodes)
+    ends = _with_hubs_last(nodes, starts, _hubs(pattern))
+    # The stretches [begin, end) of `nodes` that remain to be dissected.
+    waiting = ends - starts[:-1] > LEAF
+    depth = int(waiting.sum())
+    stack = np.empty((n + depth + 1, 2), dtype=np.int64)
+    stack[:depth, 0], stack[:depth, 1] = starts[:-1][waiting], ends[waiting]
+    # The piece to which each node belongs, −1 for none, and the levels and nodes of a search.
+    piece, level, found = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    pieces = 0
+    while depth > 0:
+        if late(watch):
+            return False
+        depth, pieces = _dissect(pattern.indptr, pattern.indices, nodes, stack, depth, piece, level, found, pieces)
+    return True
+
+
+def _with_hubs_last(nodes: Ints, starts: Ints, hubs: Bools) -> Ints:
+    """Move the hubs of every part to its end, in place; returns [C] where they begin."""
+    are_hubs = hubs[nodes]
+    if are_hubs.any():
+        part = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        nodes[:] = nodes[np.lexsort((are_hubs, part))]
+    ends: Ints = starts[1:] - np.add.reduceat(are_hubs.astype(np.int64), starts[:-1])
+    return ends
 
 
 def _hubs(pattern: sparse.csr_array) -> Bools:
@@ -78,59 +115,34 @@ def _hubs(pattern: sparse.csr_array) -> Bools:
 
 
 @njit(cache=True)
-def _dissect(indptr, indices, nodes, starts, hubs):  # type: ignore[no-untyped-def]
-    """Put the nodes of every part into their order of elimination."""
-    n = len(nodes)
-    # The piece to which a node belongs; nodes of a finished piece or a cut are in none.
-    piece = np.full(n, -1, dtype=np.int64)
-    level = np.empty(n, dtype=np.int64)
-    found = np.empty(n, dtype=np.int64)
-    pieces = 0
-    for part in range(len(starts) - 1):
-        begin, end = starts[part], starts[part + 1]
+def _dissect(indptr, indices, nodes, stack, depth, piece, level, found, pieces):  # type: ignore[no-untyped-def]
+    """Dissect the waiting pieces until about `CHUNK` nodes were searched; returns the new depth and count of pieces."""
+    work = 0
+    while depth > 0 and work < CHUNK:
+        depth -= 1
+        begin, end = stack[depth]
         if end - begin <= LEAF:
             continue
-        end = _hubs_last(nodes, begin, end, hubs, found)
-        stack = [(begin, end)]
-        while len(stack) > 0:
-            begin, end = stack.pop()
-            if end - begin <= LEAF:
-                for i in range(begin, end):
-                    piece[nodes[i]] = -1
-                continue
-            for i in range(begin, end):
-                piece[nodes[i]] = pieces
-            reached = _search(indptr, indices, nodes[begin], piece, level, found, begin)
-            if reached < end:
-                _split(indptr, indices, nodes, begin, end, reached, piece, pieces, level, found, stack)
-            else:
-                # From the last node of a search that began anywhere, the levels are many and narrow.
-                for _ in range(2):
-                    last = found[end - 1]
-                    for i in range(begin, end):
-                        piece[found[i]] = pieces
-                    _search(indptr, indices, last, piece, level, found, begin)
-                middle, after = _cut(indptr, indices, nodes, begin, end, level, found)
-                if middle > begin:
-                    stack.append((begin, middle))
-                    stack.append((middle, after))
-            pieces += 1
-
-
-@njit(cache=True)
-def _hubs_last(nodes, begin, end, hubs, buffer):  # type: ignore[no-untyped-def]
-    """Move hubs to the end of a part; returns where they begin."""
-    few = begin
-    many = 0
-    for i in range(begin, end):
-        if hubs[nodes[i]]:
-            buffer[many] = nodes[i]
-            many += 1
+        work += end - begin
+        for i in range(begin, end):
+            piece[nodes[i]] = pieces
+        reached = _search(indptr, indices, nodes[begin], piece, level, found, begin)
+        if reached < end:
+            depth = _split(indptr, indices, nodes, begin, end, reached, piece, pieces, level, found, stack, depth)
         else:
-            nodes[few] = nodes[i]
-            few += 1
-    nodes[few:end] = buffer[:many]
-    return few
+            # From the last node of a search that began anywhere, the levels are many and narrow.
+            for _ in range(2):
+                last = found[end - 1]
+                for i in range(begin, end):
+                    piece[found[i]] = pieces
+                _search(indptr, indices, last, piece, level, found, begin)
+            middle, after = _cut(indptr, indices, nodes, begin, end, level, found)
+            if middle > begin:
+                stack[depth, 0], stack[depth, 1] = begin, middle
+                stack[depth + 1, 0], stack[depth + 1, 1] = middle, after
+                depth += 2
+        pieces += 1
+    return depth, pieces
 
 
 @njit(cache=True)
@@ -158,17 +170,20 @@ def _search(indptr, indices, first, piece, level, found, begin):  # type: ignore
 
 
 @njit(cache=True)
-def _split(indptr, indices, nodes, begin, end, reached, piece, here, level, found, stack):  # type: ignore[no-untyped-def]
-    """Divide a piece into its connected parts, of which the first was found before."""
-    stack.append((begin, reached))
+def _split(indptr, indices, nodes, begin, end, reached, piece, here, level, found, stack, depth):  # type: ignore[no-untyped-def]
+    """Divide a piece into its connected parts, of which the first was found before; returns the new depth."""
+    stack[depth, 0], stack[depth, 1] = begin, reached
+    depth += 1
     first = begin
     while reached < end:
         while piece[nodes[first]] != here:
             first += 1
         after = _search(indptr, indices, nodes[first], piece, level, found, reached)
-        stack.append((reached, after))
+        stack[depth, 0], stack[depth, 1] = reached, after
+        depth += 1
         reached = after
     nodes[begin:end] = found[begin:end]
+    return depth
 
 
 @njit(cache=True)

@@ -18,7 +18,7 @@ from omdt.arrays import Bools, Floats, Ints
 from omdt.systems.components import Components
 from omdt.systems.dissection import Elimination, elimination
 from omdt.systems.entries import kept, row_of_entries
-from omdt.watch import Watch
+from omdt.watch import Watch, late
 
 CHUNK = 30_000_000
 """Operations of a factorisation between two looks at the clock: less than a tenth of a second."""
@@ -82,16 +82,20 @@ class Plan:
         self.operations[elimination.too_large] = np.inf
 
     @classmethod
-    def of(cls, M: sparse.csr_array, most_entries: int) -> "Plan":
-        """The plan of I − M.
+    def of(cls, M: sparse.csr_array, most_entries: int, watch: Watch | None = None) -> "Plan | None":
+        """The plan of I − M; None if time is up before it is found.
 
         Args:
             M: the system.
             most_entries: largest number of entries of the lower factor of one component.
+            watch: ends the computation early.
         """
         components = Components.of(M)
+        if late(watch):
+            return None
         both = _inside(M, components)
-        return cls(M, components, both, elimination(both, components.states, components.starts, most_entries))
+        found = elimination(both, components.states, components.starts, most_entries, watch)
+        return None if found is None else cls(M, components, both, found)
 
     def without(self, left_out: Bools) -> "Plan":
         """The same plan but for some components [C], of which only the diagonal is eliminated."""
@@ -115,7 +119,7 @@ class Plan:
         k = 0
         while k < n:
             k = _factorise(system, tree, columns, places, lower, upper, diagonal, filled, k, CHUNK)
-            if k < n and watch is not None and watch.remaining == 0:
+            if k < n and late(watch):
                 return None
         matrix = (M.indptr, M.indices, M.data)
         parts = (self.components.label, self.components.starts)

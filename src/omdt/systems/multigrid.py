@@ -74,8 +74,8 @@ def _approximation(M: sparse.csr_array, finer: int, watch: Watch | None) -> Appr
     """The factors of a level if they are cheap, otherwise a cycle over it and the levels below."""
     n = M.shape[0]
     if n <= COARSEST_STATES and not late(watch):
-        plan = Plan.of(M, COARSEST_ENTRIES)
-        if float(plan.operations.sum()) <= COARSEST_OPERATIONS:
+        plan = Plan.of(M, COARSEST_ENTRIES, watch)
+        if plan is not None and float(plan.operations.sum()) <= COARSEST_OPERATIONS:
             factors = plan.factors(watch)
             if factors is not None:
                 return factors
