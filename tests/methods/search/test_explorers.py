@@ -19,7 +19,7 @@ from omdt.methods.search.jobs import Job
 from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Case, Findings, Goal, Partial
 from omdt.methods.search.partial_tree import HOLE, Split
-from omdt.methods.search.subject import Subject, Work, explore_anywhere
+from omdt.methods.search.subject import Subject, Work, explore_anywhere, prepare
 from omdt.methods.search.symmetry import Symmetries
 from omdt.processes import Pool
 from omdt.watch import Watch
@@ -136,8 +136,7 @@ def test_nobody_waits_for_processes_that_never_answer(expected: tuple[Goal, list
     goal, cases, alone = expected
     them = Explorers(subject_of(), 1, None, Watch())
     jobs = jobs_of(cases, goal)
-    for job in jobs[:2]:
-        them._away.append(job)
+    them._away.append(jobs[:2])
     for job in jobs[2:]:
         them.submit(job)
     assert summary([them.finish(jobs[0])]) == alone[:1]
@@ -149,13 +148,13 @@ def test_what_arrives_ends_the_exploration_of_the_same_case_here(expected: tuple
     goal, cases, _ = expected
     subject = subject_of()
     job, future = Job(cases[0], goal, 1 << 40), Future[Any]()
-    findings = explore_anywhere(subject, Work(cases[0], goal, NODES, np.inf, np.inf))
+    (findings,) = explore_anywhere(subject, [Work(cases[0], goal, NODES, np.inf, np.inf)])
     them = Explorers(subject, 1, None, Watch())
-    them._away.append(job)
+    them._away.append([job])
 
     def arrive(*arguments: Any) -> Findings:
-        future.set_result(findings)
-        them._arrived(job, future)
+        future.set_result([findings])
+        them._arrived([job], future)
         return explore(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -168,14 +167,14 @@ def test_spare_jobs_are_left_when_what_is_awaited_arrives(expected: tuple[Goal, 
     goal, cases, alone = expected
     them = Explorers(subject_of(), 1, None, Watch())
     job, (spare,) = Job(cases[0], goal, NODES), jobs_of(cases[1:2], goal, spare=True)
-    them._away.append(job)
+    them._away.append([job])
     them.submit(spare)
 
     def arrive(*arguments: Any) -> Findings:
         findings = explore(*arguments[:-1], Watch(0.0))
         future = Future[Any]()
-        future.set_result(explore(them.knowledge, job.case, goal, NODES, Watch()))
-        them._arrived(job, future)
+        future.set_result([explore(them.knowledge, job.case, goal, NODES, Watch())])
+        them._arrived([job], future)
         return findings
 
     with pytest.MonkeyPatch.context() as patch:
@@ -187,13 +186,29 @@ def test_spare_jobs_are_left_when_what_is_awaited_arrives(expected: tuple[Goal, 
     assert not them.explore_spare()
 
 
+def test_short_jobs_are_handed_out_together(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, alone = expected
+    them = Explorers(subject_of(), 2, None, Watch())
+    for pace, sizes in ((1.0, [1]), (1e-6, [2])):
+        jobs = jobs_of(cases, goal)
+        for job in jobs:
+            them.submit(job)
+        them._pool, them._workers, them._pace = Pool(1, partial(prepare, them._subject)), 1, pace
+        them._hand_out()
+        assert [len(batch) for batch in them._away] == sizes
+        them._workers = 0
+        them._pool.end()
+        assert until(lambda: not them._away)
+        assert summary([them.finish(job) for job in jobs]) == alone
+
+
 def test_an_idle_process_takes_spare_jobs_last(expected: tuple[Goal, list[Case], Any]) -> None:
     goal, cases, alone = expected
     order: list[int] = []
 
     class Recorder(Scripted):
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-            order.extend(i for i, case in enumerate(cases) if case is args[1].case)
+            order.extend(i for i, case in enumerate(cases) if case is args[1][0].case)
             return super().submit(fn, *args, **kwargs)
 
     them = Explorers(subject_of(), 1, None, Watch())
@@ -267,6 +282,24 @@ def test_without_memory_all_cases_remain(
     them = Explorers(subject_of(), 1, None if where == "here" else Scripted(*[MemoryError()] * 4), Watch())
     assert [it.open for it in explored(them, cases, goal)] == [[case] for case in cases]
     assert them.out_of_memory
+
+
+def test_an_executor_that_was_shut_down_is_not_asked_again(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, alone = expected
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    assert summary(explored(Explorers(subject_of(), 1, executor, Watch()), cases, goal)) == alone
+
+
+def test_an_executor_that_does_not_answer_for_long_is_not_waited_for(
+    expected: tuple[Goal, list[Case], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster may have no workers yet."""
+    goal, cases, alone = expected
+    monkeypatch.setattr(explorers, "ANSWER_SECONDS", 0.2)
+    start = time.monotonic()
+    assert summary(explored(Explorers(subject_of(), 1, Never(), Watch()), cases[:1], goal)) == alone[:1]
+    assert time.monotonic() - start > 0.2
 
 
 class Never(Executor):

@@ -61,6 +61,7 @@ def test_jobs_wait_in_order_and_spare_ones_apart() -> None:
         queue.add(it)
     queue.add_first(first)
     assert second in queue
+    assert queue.usual == 3
     assert queue.remove(second)
     assert not queue.remove(second)
     assert [queue.next_usual() for _ in range(3)] == [first, third, None]

@@ -25,20 +25,20 @@ def test_a_case_that_waited_or_took_too_long_is_late() -> None:
     subject = subject_of()
     for limits in ({"deadline": 0.0}, {"seconds": 0.0}):
         work = work_on(subject, 6, **limits)
-        findings = explore_anywhere(subject, work)
+        (findings,) = explore_anywhere(subject, [work])
         assert (findings.late, findings.open) == (True, [work.case])
-    assert not explore_anywhere(subject, work_on(subject, 6)).late
+    assert [it.late for it in explore_anywhere(subject, 2 * [work_on(subject, 6)])] == [False, False]
 
 
 def test_a_process_knows_one_subject_at_a_time_and_keeps_what_it_knows() -> None:
     first, second = subject_of(), subject_of()
     assert first.name != second.name
     work = work_on(first)
-    explore_anywhere(first, work)
+    explore_anywhere(first, [work])
     known = module._known[first.name]
-    explore_anywhere(first, work)
+    explore_anywhere(first, [work])
     assert module._known == {first.name: known}
-    assert explore_in_worker(first.name, work).nodes == 1
+    assert explore_in_worker(first.name, [work])[0].nodes == 1
     prepare(second)
     assert set(module._known) == {second.name}
 
@@ -46,7 +46,7 @@ def test_a_process_knows_one_subject_at_a_time_and_keeps_what_it_knows() -> None
 def test_a_process_says_that_it_does_not_know_a_subject() -> None:
     first, second = subject_of(), subject_of()
     prepare(first)
-    assert explore_if_known(second.name, work_on(second)) is None
-    findings = explore_if_known(first.name, work_on(first))
-    assert findings is not None
-    assert findings.nodes == 1
+    assert explore_if_known(second.name, [work_on(second)]) is None
+    found = explore_if_known(first.name, [work_on(first)])
+    assert found is not None
+    assert found[0].nodes == 1

@@ -23,6 +23,13 @@ LATE_SECONDS = 0.3
 """Seconds after the end of the search in which other processes may still hand in what they have: they look at the clock
 several times per second."""
 
+BATCH_SECONDS = 0.1
+"""Seconds that jobs take which are handed to a process together. While this process explores, its other threads wait up
+to some ten milliseconds until they can pass on what arrives, and the process that sent it waits for new jobs."""
+
+ANSWER_SECONDS = 10.0
+"""Seconds after which this process explores what an executor has not explored: a cluster may have no workers yet."""
+
 LOST = (LostWorkerError, BrokenExecutor, CancelledError, TimeoutError)
 """What a future raises if its job did not fail, but did not come to an end."""
 
@@ -33,7 +40,7 @@ class Explorers:
     Args:
         subject: what is explored.
         threads: how many processes may explore, this one included.
-        given: the user's executor, which explores instead of this process, or None.
+        given: the user's executor, which explores instead of this process as long as it answers, or None.
         watch: ends the search; processes are started once the search has taken long enough to make it worth while.
 
     Attributes:
@@ -48,7 +55,8 @@ class Explorers:
         # Guards everything below, which the threads of the pool change as well.
         self._changed = threading.Condition()
         self._queue = Queue()
-        self._away: list[Job] = []
+        self._away: list[list[Job]] = []
+        self._pace = 1.0
         self._workers, self._lost, self._stopped = 0, 0, False
         self._awaited: tuple[Job, Watch] | None = None
         self._error: Exception | None = None
@@ -93,7 +101,7 @@ class Explorers:
             if self._watch.remaining > 0:
                 self._start_processes()
                 self._help(job)
-            elif job in self._away and (give_up is None or time.monotonic() < give_up):
+            elif self._is_away(job) and (give_up is None or time.monotonic() < give_up):
                 give_up = time.monotonic() + LATE_SECONDS if give_up is None else give_up
                 self._wait(job)
             else:
@@ -128,7 +136,7 @@ class Explorers:
                 chosen: Job | None = job
             else:
                 chosen = self._queue.next_usual()
-            if chosen is None and self._given is None and job.findings is None:
+            if chosen is None and job.findings is None and (self._given is None or job.age > ANSWER_SECONDS):
                 chosen = self._queue.next_spare() or job
         if chosen is None:
             self._wait(job)
@@ -137,7 +145,7 @@ class Explorers:
 
     def _wait(self, job: Job) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: job.findings is not None or job not in self._away, POLL_SECONDS)
+            self._changed.wait_for(lambda: job.findings is not None or not self._is_away(job), POLL_SECONDS)
 
     def _explore_here(self, job: Job, awaited: Job | None = None) -> None:
         """Explore a job in this process.
@@ -148,7 +156,7 @@ class Explorers:
         with self._changed:
             if awaited is not None and (job is awaited or job.spare):
                 self._awaited = awaited, part
-            if job not in self._away:
+            if not self._is_away(job):
                 job.begin()
         try:
             findings = explore(self.knowledge, job.case, job.goal, job.nodes, part)
@@ -162,6 +170,11 @@ class Explorers:
                 self._queue.add_first(job)
             else:
                 job.settle(findings)
+
+    def _is_away(self, job: Job) -> bool:
+        """Whether another process has a job."""
+        with self._changed:
+            return any(job in batch for batch in self._away)
 
     def _start_processes(self) -> None:
         """Start other processes if it is time for them; nobody waits until they are ready."""
@@ -182,64 +195,76 @@ class Explorers:
         """Hand jobs to all others that are free."""
         with self._changed:
             while not self._stopped and (self._given is not None or len(self._away) < self._workers):
-                job = self._queue.next_usual() or self._queue.next_spare()
-                if job is None:
+                batch = self._next_batch()
+                if not batch:
                     return
-                self._away.append(job)
-                job.begin()
+                self._away.append(batch)
+                for job in batch:
+                    job.begin()
                 try:
-                    future = self._submitted(job)
-                except BrokenExecutor:
-                    self._lose(job, self._settings.max_lost_workers)
-                    return
-                future.add_done_callback(partial(self._arrived, job))
+                    self._submit_batch(batch)
+                except RuntimeError:
+                    # It is broken or was shut down.
+                    self._lose(batch, self._settings.max_lost_workers)
 
-    def _submitted(self, job: Job) -> Future[Findings] | Future[Findings | None]:
-        """Submit a job to the executor or the pool."""
-        name = self._subject.name
-        if self._given is not None:
-            return self._given.submit(explore_if_known, name, self._work(job))
-        assert self._pool is not None
-        return self._pool.submit(explore_in_worker, name, self._work(job))
+    def _next_batch(self) -> list[Job]:
+        """The jobs that are handed out together: several if they are short, but no more than a fair share."""
+        share = 1 if self._given is not None else -(-self._queue.usual // (self._workers + 1))
+        fitting = max(1, min(share, int(BATCH_SECONDS / self._pace)))
+        batch = [job for _ in range(fitting) if (job := self._queue.next_usual()) is not None]
+        spare = None if batch else self._queue.next_spare()
+        return batch if spare is None else [spare]
 
-    def _work(self, job: Job) -> Work:
-        return Work(job.case, job.goal, job.nodes, job.seconds, time.time() + self._watch.remaining)
+    def _submit_batch(self, batch: list[Job], *, with_subject: bool = False) -> None:
+        """Submit a batch to the executor or the pool."""
+        deadline, subject = time.time() + self._watch.remaining, self._subject
+        works = [Work(job.case, job.goal, job.nodes, job.seconds, deadline) for job in batch]
+        future: Future[list[Findings]] | Future[list[Findings] | None]
+        if self._given is not None and with_subject:
+            future = self._given.submit(explore_anywhere, subject, works)
+        elif self._given is not None:
+            future = self._given.submit(explore_if_known, subject.name, works)
+        else:
+            assert self._pool is not None
+            future = self._pool.submit(explore_in_worker, subject.name, works)
+        future.add_done_callback(partial(self._arrived, batch))
 
-    def _arrived(self, job: Job, future: Future[Findings] | Future[Findings | None]) -> None:
+    def _arrived(self, batch: list[Job], future: Future[list[Findings]] | Future[list[Findings] | None]) -> None:
         """Take what another process found, in a thread of the pool or of the executor."""
         with self._changed:
             try:
-                findings = future.result()
+                found = future.result()
+                if found is None:
+                    self._submit_batch(batch, with_subject=True)
+                    return
             except LOST:
-                self._lose(job, 1)
+                self._lose(batch, 1)
             except MemoryError:
                 self.out_of_memory = True
             except Exception as error:
                 self._error = self._error or error
-                job.settle(job.furthest)
+                self._settle(batch, [job.furthest for job in batch])
             else:
-                self._settle(job, findings)
+                self._settle(batch, found)
             self._changed.notify_all()
         self._hand_out()
 
-    def _settle(self, job: Job, findings: Findings | None) -> None:
-        """Take findings; if there are none, send the subject along with the job."""
-        self._away.remove(job)
-        if findings is None and self._given is not None and job.findings is None:
-            self._away.append(job)
-            future = self._given.submit(explore_anywhere, self._subject, self._work(job))
-            future.add_done_callback(partial(self._arrived, job))
-        elif findings is not None:
+    def _settle(self, batch: list[Job], found: list[Findings]) -> None:
+        """Take findings, and note how long jobs take."""
+        self._away.remove(batch)
+        for job, findings in zip(batch, found, strict=True):
             job.settle(findings)
+        self._pace = 0.5 * self._pace + 0.5 * batch[0].age / len(batch)
         if self._awaited is not None and self._awaited[0].findings is not None:
             self._awaited[1].interrupt()
 
-    def _lose(self, job: Job, times: int) -> None:
-        """Let a job wait again that was lost on its way; with too many losses, this process explores alone."""
-        self._away.remove(job)
+    def _lose(self, batch: list[Job], times: int) -> None:
+        """Let jobs wait again that were lost on their way; with too many losses, this process explores alone."""
+        self._away.remove(batch)
         self._lost += times
-        if job.findings is None:
-            self._queue.add_first(job)
+        for job in reversed(batch):
+            if job.findings is None:
+                self._queue.add_first(job)
         if self._lost >= self._settings.max_lost_workers:
             self._given, self._workers = None, 0
 

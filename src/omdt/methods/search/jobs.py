@@ -44,9 +44,14 @@ class Job:
         """Begin an attempt."""
         self._began = time.monotonic()
 
+    @property
+    def age(self) -> float:
+        """Seconds since the last attempt began."""
+        return time.monotonic() - self._began
+
     def pause(self) -> None:
         """End an attempt without findings."""
-        self.taken += time.monotonic() - self._began
+        self.taken += self.age
 
     def settle(self, findings: Findings) -> None:
         """Take findings, unless there are some already: those of two processes are the same."""
@@ -70,6 +75,11 @@ class Queue:
 
     def __contains__(self, job: Job) -> bool:
         return job in self._of(job)
+
+    @property
+    def usual(self) -> int:
+        """How many jobs wait that are not spare ones."""
+        return len(self._usual)
 
     def add(self, job: Job) -> None:
         """Let a job wait."""

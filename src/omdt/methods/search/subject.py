@@ -68,24 +68,28 @@ def prepare(subject: Subject) -> None:
     _known[subject.name] = subject.knowledge()
 
 
-def explore_in_worker(name: str, work: Work) -> Findings:
-    """Explore a case in a process that was prepared for the subject of this name."""
-    seconds = min(work.seconds, max(0.0, work.deadline - time.time()))
-    return explore(_known[name], work.case, work.goal, work.nodes, Watch(seconds))
+def explore_in_worker(name: str, works: list[Work]) -> list[Findings]:
+    """Explore cases one after another in a process that was prepared for the subject of this name."""
+    return [_explored(_known[name], work) for work in works]
 
 
-def explore_if_known(name: str, work: Work) -> Findings | None:
-    """Explore a case in a process that may know the subject of this name; None if it does not.
+def explore_if_known(name: str, works: list[Work]) -> list[Findings] | None:
+    """Explore cases in a process that may know the subject of this name; None if it does not.
 
     The subject itself, which can be large, is sent only to processes that ask for it in this way.
     """
     with _exploring, one_thread():
-        return explore_in_worker(name, work) if name in _known else None
+        return explore_in_worker(name, works) if name in _known else None
 
 
-def explore_anywhere(subject: Subject, work: Work) -> Findings:
-    """Explore a case in a process of which nothing is known."""
+def explore_anywhere(subject: Subject, works: list[Work]) -> list[Findings]:
+    """Explore cases in a process of which nothing is known."""
     with _exploring, one_thread():
         if subject.name not in _known:
             prepare(subject)
-        return explore_in_worker(subject.name, work)
+        return explore_in_worker(subject.name, works)
+
+
+def _explored(knowledge: Knowledge, work: Work) -> Findings:
+    seconds = min(work.seconds, max(0.0, work.deadline - time.time()))
+    return explore(knowledge, work.case, work.goal, work.nodes, Watch(seconds))
