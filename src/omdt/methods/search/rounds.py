@@ -63,7 +63,7 @@ class Rounds:
         memory = limits.memory_limit * 2**20
         self._max_vectors = memory // 6 // (8 * model.mdp.n_states)
         symmetries, self._slack = _symmetries(incumbent)
-        subject = Subject.of(model, symmetries, memory // 3 // limits.threads)
+        subject = Subject.of(model, symmetries, memory // 3 // limits.threads, shared=limits.threads > 1)
         self.explorers = Explorers(subject, limits.threads, executor, watch)
         self.count = 0
         self._jobs: deque[Job] = deque()
