@@ -243,8 +243,8 @@ def test_an_idle_process_takes_spare_jobs_last(expected: tuple[Goal, list[Case],
     order: list[int] = []
 
     class Ordered(Scripted):
-        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-            order.extend(i for i, case in enumerate(cases) if case is args[1][0].case)
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            order.extend(i for i, case in enumerate(cases) if case is fn.args[1][0].case)
             return super().submit(fn, *args, **kwargs)
 
     them = Explorers(subject_of(), 1, None, Watch())

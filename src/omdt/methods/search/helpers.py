@@ -1,5 +1,6 @@
 """Helpers: who explores beside this process, or instead of it: other processes of this machine, or an executor."""
 
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from functools import partial
 from typing import Protocol
@@ -72,24 +73,28 @@ class Given:
     def explore(self, works: list[Work]) -> Future[Answer]:
         """As in `Helper`."""
         answer: Future[Answer] = Future()
+        self._submit(partial(explore_if_known, self._subject.name, works), works, answer)
+        return answer
 
-        def explored(future: Future[list[Findings] | None]) -> None:
+    def _submit(self, job: Callable[[], list[Findings] | None], works: list[Work], answer: Future[Answer]) -> None:
+        """Submit a job, and if its process asks for it, once more with the subject."""
+
+        def done(future: Future[list[Findings] | None]) -> None:
             try:
                 found = future.result()
-                if found is None:
-                    again = self._executor.submit(explore_anywhere, self._subject, works)
-                    again.add_done_callback(explored)  # type: ignore[arg-type]
-                else:
-                    answer.set_result((found, []))
             except BaseException as error:
                 answer.set_exception(error)
+            else:
+                if found is None:
+                    self._submit(partial(explore_anywhere, self._subject, works), works, answer)
+                else:
+                    answer.set_result((found, []))
 
         try:
-            self._executor.submit(explore_if_known, self._subject.name, works).add_done_callback(explored)
+            self._executor.submit(job).add_done_callback(done)
         except RuntimeError as error:
             # It is broken or was shut down.
             answer.set_exception(BrokenExecutor(str(error)))
-        return answer
 
 
 def _nothing() -> None:
