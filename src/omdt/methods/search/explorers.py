@@ -25,7 +25,7 @@ LATE_SECONDS = 0.3
 """Seconds after the end of the search in which other processes may still hand in what they have: they look at the clock
 several times per second."""
 
-BATCH_SECONDS = 0.1
+BATCH_SECONDS = 0.2
 """Seconds that jobs take which are handed to a process together. While this process explores, its other threads wait up
 to some ten milliseconds until they can pass on what arrives, and the process that sent it waits for new jobs."""
 
