@@ -66,6 +66,7 @@ class Explorers:
         self._lost, self._stopped = 0, False
         self._awaited: tuple[Job, Watch] | None = None
         self._error: Exception | None = None
+        self._ended: float | None = None
         self.knowledge = subject.knowledge()
         self.out_of_memory = False
 
@@ -102,13 +103,11 @@ class Explorers:
 
         While others explore it, this process explores what waits; if nothing does, the same job.
         """
-        give_up: float | None = None
         while job.findings is None and not (self._watch.interrupted or self.out_of_memory):
             if self._watch.remaining > 0:
                 self._start_processes()
                 self._help(job)
-            elif self._is_away(job) and (give_up is None or time.monotonic() < give_up):
-                give_up = time.monotonic() + LATE_SECONDS if give_up is None else give_up
+            elif self._is_away(job) and self._late_seconds < LATE_SECONDS:
                 self._wait(job)
             else:
                 break
@@ -134,6 +133,13 @@ class Explorers:
             self._stopped, self._ready, self._idle = True, [], []
         for process in self._processes:
             process.end()
+
+    @property
+    def _late_seconds(self) -> float:
+        """Seconds since this was first asked for: since the end of the search."""
+        if self._ended is None:
+            self._ended = time.monotonic()
+        return time.monotonic() - self._ended
 
     def _help(self, job: Job) -> None:
         """Do something useful until a job is done."""
