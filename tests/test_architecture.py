@@ -22,6 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "terminal": set(),
     "watch": set(),
     "processes": {"errors"},
+    "cluster": {"__version__", "errors"},
     "printing": {"comparing", "counting", "solution", "task", "tree"},
     "__version__": set(),
     "check": set(),
@@ -55,7 +56,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "methods": BASIC
     | FIRST_THREE
     | ASKED
-    | {"norms", "planning", "processes", "solution", "simulation", "systems", "methods", "unavailable", "watch"}
+    | {"cluster", "norms", "planning", "processes", "solution", "simulation", "systems", "methods", "unavailable"}
+    | {"watch"}
     | CERTIFYING,
     "solving": BASIC
     | FIRST_THREE

@@ -81,10 +81,12 @@ def solve(
         how.made_options(options)
         Size(depth, leaves)
         Limits(time_limit, gap, seed, 1 if threads is None else threads, memory_limit, node_limit)
+    if options.get("scheduler") is not None and threads is not None:
+        raise InputError("--scheduler and --threads exclude each other: a cluster has workers of its own")
     _check_files(output, options.get("certificate"), unavailable)
     mdp = load_problem(problem, settings, discount, fallback)
     if threads is None:
-        threads = cores() if how.uses_cores else 1
+        threads = cores() if how.uses_cores and "scheduler" not in options else 1
     doing = "solving" if is_compiled() else "compiling, once on this machine, and solving"
     with naming_flags(), console(stderr=True).status(f"{doing} {escape(problem)}") as status:
         solution = run(

@@ -1,15 +1,20 @@
 """Raised targets: their answers are bounds on all trees, and nothing of them shows in the proof."""
 
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from omdt.limits import Limits
-from omdt.methods.search.explorers import Explorers, Subject
+from omdt.methods.search.bounds.news import News
+from omdt.methods.search.explorers import Explorers
 from omdt.methods.search.frontier import Frontier
+from omdt.methods.search.helpers import Answer
 from omdt.methods.search.model import Model
+from omdt.methods.search.nodes import Findings
 from omdt.methods.search.raised import RaisedTargets
+from omdt.methods.search.subject import Subject, Work
 from omdt.methods.search.symmetry import Symmetries
 from omdt.watch import Watch
 from search_parts import model_of, root_of, rounds_of, same_in_any_run, started
@@ -87,7 +92,7 @@ def test_there_is_no_turn(why: str) -> None:
         raised._explorers.out_of_memory = True
     if why == "done":
         main.take(-np.inf, 1)
-        main.put([], 10)
+        main.put(Findings([], -np.inf, None, -np.inf), 10)
     if why == "no time":
         raised._watch.interrupt()
     raised.work(main)
@@ -121,3 +126,32 @@ def test_a_limit_on_nodes_leaves_no_room_for_raised_targets() -> None:
     model = model_of(environment("frozenlake_4x4"), 2, **EAGER)
     assert not rounds_of(model, limits=Limits(node_limit=5)).raised.active
     assert rounds_of(model).raised.active
+
+
+def test_other_processes_work_on_raised_targets_when_they_are_idle() -> None:
+    """Also while the proof has not had its share of the time."""
+    model = model_of(environment("frozenlake_4x4"), 2, raised_levels=(0.5,), patience=0.0)
+    raised, main = raised_of(model)
+    raised._spent = 1e9
+    raised.work(main)
+    assert raised._jobs == []
+    raised._explorers._ready = [Never()]
+    raised.work(main)
+    assert [job.findings for job in raised._jobs] == [None]
+    assert raised._jobs[0].spare
+    assert raised._jobs[0] in raised._explorers._queue
+    while raised.active:
+        while raised._explorers.explore_spare():
+            pass
+        raised.work(main)
+    assert raised.proven < raised._incumbent.unrestricted
+
+
+class Never:
+    """A process that never has anything to do."""
+
+    def tell(self, news: list[News]) -> None:
+        raise AssertionError(news)
+
+    def explore(self, works: list[Work]) -> Future[Answer]:
+        raise AssertionError(works)
