@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "arrays": {"errors"},
     "available": {"arrays"},
     "graph": {"arrays"},
+    "lapack": {"arrays"},
     "mdp_checks": {"arrays", "counting", "errors"},
     "mdp_building": {"arrays", "counting", "errors", "mdp_checks", "source"},
     "mdp": BASIC | {"mdp_building", "mdp_checks", "source"},
@@ -55,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "methods": BASIC
     | FIRST_THREE
     | ASKED
-    | {"norms", "planning", "processes", "solution", "simulation", "methods", "unavailable", "watch"}
+    | {"lapack", "norms", "planning", "processes", "solution", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
     "solving": BASIC
     | FIRST_THREE

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from omdt.lapack import solve_in_place
 from omdt.mdp import EPSILON
 from omdt.methods.search.sweeps import sweep
 
@@ -29,24 +30,26 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
         loss, total = 0.0, 0.0
         if n > 0 and memory[S, 0] == 0.0:
             system = np.empty((n, n))
-            right = np.zeros((n, 2))
+            losses = np.zeros((2, n))
             for i in range(n):
                 s = changed[i]
                 row = s * A + policy[s]
                 for j in range(n):
                     system[i, j] = around.inverse[s, changed[j]] - around.product[row, changed[j]]
-                right[i, 1] = delta[s, policy[s]]
+                losses[1, i] = delta[s, policy[s]]
                 if forced[s] >= 0:
-                    right[i, 0] = right[i, 1]
-            y = np.linalg.solve(system, right)
+                    losses[0, i] = losses[1, i]
+            solve_in_place(system, losses)
             for i in range(n):
-                memory[changed[i]] = y[i]
+                memory[changed[i], 0], memory[changed[i], 1] = losses[0, i], losses[1, i]
         memory[S, 0] = 1.0
         for i in range(n):
             s = changed[i]
             loss += around.visits[s] * memory[s, 0]
             total += around.visits[s] * memory[s, 1]
-            V += ((inside - outside) * memory[s, 0] + outside * memory[s, 1]) * around.columns[s]
+            price = (inside - outside) * memory[s, 0] + outside * memory[s, 1]
+            for t in range(S):
+                V[t] += price * around.columns[s, t]
         excess, better, cost = 0.0, 0, 0.0
         least = np.inf
         for s in range(S):

@@ -55,7 +55,9 @@ class DenseOptions:
             uncertainty = excess / self.contraction
             if best <= target or (V is not start and uncertainty <= max(0.05 * (best - target), 8 * slack)):
                 break
-            system, constant = _semi_markov(self.model.arrays, leaf_action, box, action, self.inverses.stored)
+            system, constant = np.eye(len(V)), np.zeros(len(V))
+            by_box = np.argsort(box, kind="stable")
+            _semi_markov(self.model.arrays, leaf_action, box, action, by_box, self.inverses.stored, system, constant)
             V = _solved(system, constant)
         visits = np.zeros(0) if best <= target else _solved(system.T, self.mdp.initial)
         return OptionValue(best, vector, visits)
@@ -110,16 +112,16 @@ def _backup(V, Q, leaf_action, slots, stored):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _semi_markov(arrays, leaf_action, box, action, stored):  # type: ignore[no-untyped-def]
-    """I − M and c of the equation V = c + M V of the policy that picks the given options."""
+def _semi_markov(  # type: ignore[no-untyped-def]
+    arrays, leaf_action, box, action, by_box, stored, system, constant
+):
+    """Add −M and c of the equation V = c + M V of the policy that picks the given options; `by_box` sorts states."""
     indptr, indices, rewards = arrays.indptr, arrays.indices, arrays.rewards
     starts, members, offsets, inverses = stored.starts, stored.members, stored.offsets, stored.entries
     S, A = rewards.shape
-    system = np.eye(S)
-    constant = np.zeros(S)
     place = np.full(S, -1, dtype=np.int64)
     placed = -1
-    for s in np.argsort(box):
+    for s in by_box:
         a = action[s]
         if leaf_action[s] >= 0:
             constant[s] = rewards[s, a]
@@ -142,4 +144,3 @@ def _semi_markov(arrays, leaf_action, box, action, stored):  # type: ignore[no-u
             for k in range(indptr[t * A + a], indptr[t * A + a + 1]):
                 if place[indices[k]] < 0:
                     system[s, indices[k]] -= weight * arrays.discount * arrays.probabilities[k]
-    return system, constant
