@@ -17,7 +17,7 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
     indptr, indices, data, delta, base = costs.indptr, costs.indices, costs.discounted, costs.delta, costs.base
     forced, inside, outside, shrink = prices.forced, prices.inside, prices.outside, costs.shrink
     S, A = delta.shape
-    V = np.zeros(S)
+    V = np.empty(S)
     changed = np.empty(S, dtype=np.int64)
     bound, loss, total = 0.0, 0.0, 0.0
     for _ in range(prices.iterations):
@@ -30,15 +30,14 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
         loss, total = 0.0, 0.0
         if n > 0 and memory[S, 0] == 0.0:
             system = np.empty((n, n))
-            losses = np.zeros((2, n))
+            losses = np.empty((2, n))
             for i in range(n):
                 s = changed[i]
                 row = s * A + policy[s]
                 for j in range(n):
                     system[i, j] = around.inverse[s, changed[j]] - around.product[row, changed[j]]
                 losses[1, i] = delta[s, policy[s]]
-                if forced[s] >= 0:
-                    losses[0, i] = losses[1, i]
+                losses[0, i] = losses[1, i] if forced[s] >= 0 else 0.0
             solve_in_place(system, losses)
             for i in range(n):
                 memory[changed[i], 0], memory[changed[i], 1] = losses[0, i], losses[1, i]
