@@ -7,13 +7,11 @@ a tree returns as much as the best policy of any form, nothing is left to do.
 """
 
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from omdt.errors import InputError
 from omdt.limits import Limits
 from omdt.methods.options import SearchOptions
-from omdt.methods.search.bounds.cheapest_kernels import cheapest_dense
 from omdt.methods.search.certifying import certified, check_certifiable
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.incumbent import Incumbent
@@ -119,9 +117,3 @@ def _why_stopped(rounds: Rounds | None, watch: Watch) -> Stop:
     if watch.remaining == 0:
         return Stop.TIME
     return Stop.NODES if watch.out_of_nodes else Stop.HEURISTIC
-
-
-def is_compiled() -> bool:
-    """Whether the search was compiled on this machine before."""
-    folder = cheapest_dense.stats.cache_path
-    return folder is not None and any(Path(folder).glob("cheapest_kernels.cheapest_dense-*.nbi"))
