@@ -124,7 +124,8 @@ def cheapest_swept(costs, order, sweeps, prices, policy, memory):  # type: ignor
         safe = cost * (1 - 2 * S * EPSILON) - excess / costs.contraction * (1 + 4 * EPSILON)
         if bound < safe < np.inf:
             bound = safe
-            best_values[:] = V
+            for s in range(S):
+                best_values[s] = V[s]
         if better == 0 and settled:
             break
     loss, total = 0.0, 0.0
