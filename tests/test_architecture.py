@@ -11,7 +11,7 @@ import omdt
 ROOT = Path(omdt.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
-BASIC = {"arrays", "available", "counting", "errors", "files", "graph", "names"}
+BASIC = {"arrays", "available", "counting", "errors", "files", "graph", "lapack", "names"}
 FIRST_THREE = {"mdp", "splits", "tree", "exceptions"}
 ASKED = {"limits", "objective", "rules", "task"}
 CERTIFYING = {"check", "certificate", "questions"}
@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "methods": BASIC
     | FIRST_THREE
     | ASKED
-    | {"lapack", "norms", "planning", "processes", "solution", "simulation", "methods", "unavailable", "watch"}
+    | {"norms", "planning", "processes", "solution", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
     "solving": BASIC
     | FIRST_THREE
