@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-first-use bench-formats bench-growth bench-limits bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates reproduce docs clean
+.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-first-use bench-formats bench-growth bench-limits bench-parallel bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-formats print time and memory of reading large models"
 	@echo "make bench-growth  time and memory of the search as lakes and networks grow (up to 20 minutes)"
 	@echo "make bench-limits  whether time limits and Ctrl-C are kept, from 10^3 to 10^6 states (some minutes)"
+	@echo "make bench-parallel  seconds to the proof on one core and on two (up to three hours)"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
 	@echo "make bench-side-by-side  the same cells by two versions (OLD=a clone of the old one; half an hour)"
 	@echo "make bench-answers compare the files of all answers with those kept of another version (KEPT=a folder)"
@@ -88,6 +89,9 @@ bench-growth: install
 
 bench-limits: install
 	$(BIN)/python benchmarks/limits.py
+
+bench-parallel: install
+	$(BIN)/python benchmarks/parallel.py
 
 bench-search: install
 	$(BIN)/python benchmarks/search.py

@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compiling": set(),
     "watch": {"compiling"},
     "processes": {"errors"},
+    "cluster": {"__version__", "errors"},
     "printing": {"comparing", "counting", "solution", "task", "tree"},
     "__version__": set(),
     "check": set(),
@@ -57,7 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "methods": BASIC
     | FIRST_THREE
     | ASKED
-    | {"norms", "planning", "processes", "solution", "simulation", "methods", "unavailable", "watch"}
+    | {"cluster", "norms", "planning", "processes", "solution", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
     "solving": BASIC
     | FIRST_THREE

@@ -176,11 +176,11 @@ def test_a_worker_that_dies_costs_nothing_but_time(folder: Path) -> None:
     together = json.loads(out)
     assert code == 0
     assert "Traceback" not in err
-    # The lost cases are explored in another round, so that another tree within the gap may come first.
     assert alone["proven"]
-    assert together["proven"]
-    assert together["value"] == pytest.approx(alone["value"], rel=1e-4)
-    assert together["bound"] >= alone["value"] * (1 - 1e-9)
+    times = ("seconds", "trace")
+    assert {key: together[key] for key in together if key not in times} == {
+        key: alone[key] for key in alone if key not in times
+    }
 
 
 def test_a_full_disk_leaves_the_tree_on_the_screen(folder: Path) -> None:

@@ -15,7 +15,7 @@ ALL = sorted(owners())
 """Every option of any method."""
 
 KNOWN = {
-    "search": "executor, certificate and settings",
+    "search": "executor, scheduler, certificate and settings",
     "milp": "backend, form and start_seconds",
     "viper": "iterations",
     "iddt": "none",
@@ -77,6 +77,8 @@ def test_the_command_line_calls_options_by_their_flags(run, method: str, flag: s
         (lambda: CopyOptions("first"), "ties is 'first'; it must be lowest or any"),
         (lambda: SearchOptions(certificate=3), "certificate is 3; it must be the path of a file"),
         (lambda: SearchOptions(executor="dask"), "executor is 'dask'; it must be an Executor of concurrent.futures"),
+        (lambda: SearchOptions(scheduler=8786), "scheduler is 8786; it must be the address of a Dask scheduler"),
+        (lambda: SearchOptions(scheduler=""), "scheduler is ''; it must be the address of a Dask scheduler"),
     ],
 )
 def test_values_are_checked_in_one_place(make, message: str) -> None:
@@ -90,6 +92,8 @@ def test_values_come_in_their_final_form() -> None:
     assert SearchOptions() == SearchOptions(executor=None, certificate=None)
     with ThreadPoolExecutor(1) as executor:
         assert SearchOptions(executor=executor).executor is executor
+        with pytest.raises(InputError, match="executor and scheduler exclude each other"):
+            SearchOptions(executor=executor, scheduler="tcp://127.0.0.1:8786")
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -4,7 +4,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from clusters import free_port, running_cluster
+
 pytestmark = [pytest.mark.needs(module) for module in ("sklearn", "highspy", "matplotlib", "jinja2")]
 
 SCRIPT = Path(sys.executable).with_name("omdt")
-DASK = Path(sys.executable).with_name("dask")
 PATIENCE = 300
 RUNS = 20
 """Those of the table of depths on one environment with one seed: four depths of search, milp and three of viper."""
@@ -106,26 +106,11 @@ def test_an_interrupt_keeps_what_is_finished_and_writes_the_report_of_it(tmp_pat
     assert "–" in table(tmp_path)
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 @pytest.fixture
 def cluster():
-    """The address of a scheduler, its process and those of two workers, started as the documentation says."""
-    address = f"tcp://127.0.0.1:{free_port()}"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    environ = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    host, port = address.removeprefix("tcp://").split(":")
-    scheduler = [str(DASK), "scheduler", "--host", host, "--port", port, "--no-dashboard"]
-    worker = [str(DASK), "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-    started = [subprocess.Popen(words, env=environ, **quiet) for words in (scheduler, worker, worker)]
-    yield address, started
-    for process in started:
-        process.kill()
-        process.wait()
+    """The address of a scheduler, its process and those of two workers."""
+    with running_cluster() as started:
+        yield started
 
 
 @pytest.mark.needs("distributed")

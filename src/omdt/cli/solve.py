@@ -81,10 +81,12 @@ def solve(
         how.made_options(options)
         Size(depth, leaves)
         Limits(time_limit, gap, seed, 1 if threads is None else threads, memory_limit, node_limit)
+    if options.get("scheduler") is not None and threads is not None:
+        raise InputError("--scheduler and --threads exclude each other: a cluster has workers of its own")
     _check_files(output, options.get("certificate"), unavailable)
     mdp = load_problem(problem, settings, discount, fallback)
     if threads is None:
-        threads = cores() if how.uses_cores else 1
+        threads = cores() if how.uses_cores and "scheduler" not in options else 1
     with naming_flags(), showing_progress(console(stderr=True), f"solving {escape(problem)}") as line:
         solution = run(
             mdp,

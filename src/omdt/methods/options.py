@@ -70,6 +70,12 @@ def _executor(name: str, value: object) -> object:
     return value
 
 
+def _address(name: str, value: object) -> object:
+    if value is not None and (not isinstance(value, str) or not value):
+        raise InputError(f"{name} is {value!r:.80}; it must be the address of a Dask scheduler")
+    return value
+
+
 def _settings(name: str, value: object) -> object:
     if not isinstance(value, SearchSettings):
         raise InputError(f"{name} is {value!r:.80}; it must be SearchSettings of omdt.methods.search.settings")
@@ -77,7 +83,7 @@ def _settings(name: str, value: object) -> object:
 
 
 SECONDS, PATH = Kind(float, _seconds), Kind(Path, _path)
-EXECUTOR, SETTINGS = Kind(object, _executor), Kind(object, _settings)
+EXECUTOR, SETTINGS, ADDRESS = Kind(object, _executor), Kind(object, _settings), Kind(str, _address)
 
 
 @dataclass(frozen=True)
@@ -162,12 +168,22 @@ class SearchOptions(Options):
 
     Attributes:
         executor: explores parts of the search elsewhere; by default as many processes as the limits have threads.
+        scheduler: the address of a Dask scheduler whose workers explore parts of the search (needs the extra `dask`).
         certificate: a file for the evidence that the bound holds, written when the search has ended.
         settings: how the search goes about its work; none of them changes what is proven.
     """
 
     executor: "Executor | None" = field(
         default=None, metadata=option("Explores parts of the search elsewhere", EXECUTOR)
+    )
+    scheduler: str | None = field(
+        default=None,
+        metadata=option(
+            "Explore parts of the search on the Dask cluster of this scheduler",
+            ADDRESS,
+            flag="--scheduler",
+            metavar="ADDRESS",
+        ),
     )
     certificate: Path | None = field(
         default=None,
@@ -176,6 +192,11 @@ class SearchOptions(Options):
         ),
     )
     settings: SearchSettings = field(default=DEFAULTS, metadata=option("How the search goes about its work", SETTINGS))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.executor is not None and self.scheduler is not None:
+            raise InputError("executor and scheduler exclude each other: both explore the same parts of the search")
 
 
 @dataclass(frozen=True)

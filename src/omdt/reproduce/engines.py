@@ -5,13 +5,11 @@ import shutil
 import tempfile
 import time
 from concurrent.futures import CancelledError, Executor
-from typing import Any, Protocol
+from typing import Protocol
 
-from omdt.errors import InputError, LostWorkerError, require
+from omdt.cluster import connected
+from omdt.errors import InputError, LostWorkerError
 from omdt.processes import Pool
-
-CONNECT_SECONDS = 10
-"""Seconds to wait for a scheduler to answer: it is started before the command, so it answers at once or not at all."""
 
 COUNT_SECONDS = 2.0
 """Seconds between two questions to a cluster about its size, because each is a message to the scheduler."""
@@ -70,15 +68,10 @@ class DaskCluster:
     folder: str | None = None
 
     def __init__(self, address: str) -> None:
-        require("distributed", "dask", "a cluster")
-        from distributed import Client, KilledWorker
+        self._client = connected(address)
+        from distributed import KilledWorker
 
         self.lost: tuple[type[BaseException], ...] = (KilledWorker, CancelledError)
-        try:
-            connect: Any = Client
-            self._client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise InputError(f"there is no scheduler at {address}: {error}") from None
         self._address = address
         # The result of a pure function would be remembered, and that of a run is not to be shared between commands.
         self.executor: Executor = self._client.get_executor(pure=False)

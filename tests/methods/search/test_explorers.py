@@ -2,9 +2,9 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,15 +13,19 @@ import pytest
 
 from omdt.errors import LostWorkerError
 from omdt.methods.search import explorers
-from omdt.methods.search.explorers import Explorers, Subject, explore_anywhere, explore_in_worker, prepare, unexplored
+from omdt.methods.search.exploration import explore
+from omdt.methods.search.explorers import LATE_SECONDS, Explorers
+from omdt.methods.search.jobs import Job
 from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Case, Findings, Goal, Partial
 from omdt.methods.search.partial_tree import HOLE, Split
+from omdt.methods.search.subject import Subject, Work, explore_anywhere, prepare
 from omdt.methods.search.symmetry import Symmetries
 from omdt.processes import Pool
 from omdt.watch import Watch
 from search_parts import goal_of, model_of
 from strategies import environment
+from worker_processes import until
 
 NODES = 6
 
@@ -55,11 +59,17 @@ def cases_of(knowledge: Knowledge) -> list[Case]:
     return [Case(knowledge.model.optimal_return.upper, Partial(Split(k, HOLE, HOLE))) for k in range(4)]
 
 
-def explored(
-    them: Explorers, cases: list[Case], goal: Goal, meanwhile: Callable[[], None] = lambda: None
-) -> list[Findings]:
+def jobs_of(cases: list[Case], goal: Goal, **fields: Any) -> list[Job]:
+    return [Job(case, goal, NODES, **fields) for case in cases]
+
+
+def explored(them: Explorers, cases: list[Case], goal: Goal) -> list[Findings]:
+    """What comes of cases that are all under way at the same time."""
+    jobs = jobs_of(cases, goal)
+    for job in jobs:
+        them.submit(job)
     try:
-        return them.explore(cases, goal, NODES, Watch(), meanwhile)
+        return [them.finish(job) for job in jobs]
     finally:
         them.stop()
 
@@ -88,55 +98,150 @@ def test_every_executor_finds_what_this_process_finds(expected: tuple[Goal, list
     assert len({str(it) for it in alone}) > 1
     with ThreadPoolExecutor(4) as threads:
         for executor in (Scripted(), threads):
-            done: list[int] = []
             them = Explorers(subject_of(), 1, executor, Watch())
-            assert summary(explored(them, cases, goal, partial(done.append, 1))) == alone
-            assert done == [1]
+            assert summary(explored(them, cases, goal)) == alone
+            assert not them.alone
 
 
 def test_processes_find_what_this_process_finds(expected: tuple[Goal, list[Case], Any]) -> None:
     goal, cases, alone = expected
-    them = Explorers(subject_of(solo_seconds=0.0), 2, None, Watch())
+    them = Explorers(subject_of(solo_seconds=0.0), 3, None, Watch())
+    assert them.alone
     try:
-        for _ in range(2):
-            assert summary(them.explore(cases, goal, NODES, Watch(), lambda: None)) == alone
+        first = jobs_of(cases, goal)[0]
+        them.submit(first)
+        them.finish(first)
+        assert until(lambda: them.others == 2)
+        jobs = jobs_of(cases, goal)
+        for job in jobs:
+            them.submit(job)
+        assert len(them._away) == 2
+        assert until(lambda: all(job.findings is not None for job in jobs))
+        assert summary([them.finish(job) for job in jobs]) == alone
     finally:
         them.stop()
-    assert them._pool is None
+    assert them.alone
     them.stop()
 
 
 def test_processes_are_started_only_for_a_search_that_takes_long(expected: tuple[Goal, list[Case], Any]) -> None:
     goal, cases, alone = expected
     them = Explorers(subject_of(solo_seconds=1e9), 2, None, Watch())
-    assert summary(them.explore(cases, goal, NODES, Watch(), lambda: None)) == alone
+    assert summary(explored(them, cases, goal)) == alone
     assert them._pool is None
 
 
+def test_nobody_waits_for_processes_that_never_answer(expected: tuple[Goal, list[Case], Any]) -> None:
+    """What another process has begun is explored here as well, if nothing else is left to do."""
+    goal, cases, alone = expected
+    them = Explorers(subject_of(), 1, None, Watch())
+    jobs = jobs_of(cases, goal)
+    them._away.append(jobs[:2])
+    for job in jobs[2:]:
+        them.submit(job)
+    assert summary([them.finish(jobs[0])]) == alone[:1]
+    assert all(job.findings is not None for job in jobs[2:])
+    assert summary([them.finish(job) for job in jobs]) == alone
+
+
+def test_what_arrives_ends_the_exploration_of_the_same_case_here(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, _ = expected
+    subject = subject_of()
+    job, future = Job(cases[0], goal, 1 << 40), Future[Any]()
+    (findings,) = explore_anywhere(subject, [Work(cases[0], goal, NODES, np.inf, np.inf)])
+    them = Explorers(subject, 1, None, Watch())
+    them._away.append([job])
+
+    def arrive(*arguments: Any) -> Findings:
+        future.set_result([findings])
+        them._arrived([job], future)
+        return explore(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explorers, "explore", arrive)
+        assert them.finish(job) is findings
+    assert not findings.late
+
+
+def test_spare_jobs_are_left_when_what_is_awaited_arrives(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, alone = expected
+    them = Explorers(subject_of(), 1, None, Watch())
+    job, (spare,) = Job(cases[0], goal, NODES), jobs_of(cases[1:2], goal, spare=True)
+    them._away.append([job])
+    them.submit(spare)
+
+    def arrive(*arguments: Any) -> Findings:
+        findings = explore(*arguments[:-1], Watch(0.0))
+        future = Future[Any]()
+        future.set_result([explore(them.knowledge, job.case, goal, NODES, Watch())])
+        them._arrived([job], future)
+        return findings
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explorers, "explore", arrive)
+        assert summary([them.finish(job)]) == alone[:1]
+    assert spare.findings is None
+    assert them.explore_spare()
+    assert summary([them.finish(spare)]) == alone[1:2]
+    assert not them.explore_spare()
+
+
+def test_short_jobs_are_handed_out_together(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, alone = expected
+    them = Explorers(subject_of(), 2, None, Watch())
+    for pace, sizes in ((1.0, [1]), (1e-6, [2])):
+        jobs = jobs_of(cases, goal)
+        for job in jobs:
+            them.submit(job)
+        them._pool, them._workers, them._pace = Pool(1, partial(prepare, them._subject)), 1, pace
+        them._hand_out()
+        assert [len(batch) for batch in them._away] == sizes
+        them._workers = 0
+        them._pool.end()
+        assert until(lambda: not them._away)
+        assert summary([them.finish(job) for job in jobs]) == alone
+
+
+def test_an_idle_process_takes_spare_jobs_last(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, alone = expected
+    order: list[int] = []
+
+    class Recorder(Scripted):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            order.extend(i for i, case in enumerate(cases) if case is args[1][0].case)
+            return super().submit(fn, *args, **kwargs)
+
+    them = Explorers(subject_of(), 1, None, Watch())
+    (spare,), usual = jobs_of(cases[:1], goal, spare=True), jobs_of(cases[1:], goal)
+    for job in (spare, *usual):
+        them.submit(job)
+    them._given = Recorder()
+    them._hand_out()
+    assert summary([them.finish(job) for job in (spare, *usual)]) == alone
+    assert list(dict.fromkeys(order)) == [1, 2, 3, 0]
+
+
 @pytest.mark.parametrize("error", [BrokenExecutor("gone"), CancelledError(), TimeoutError(), LostWorkerError("lost")])
-def test_a_case_that_is_lost_remains_as_it_was(error: Exception, expected: tuple[Goal, list[Case], Any]) -> None:
+def test_a_job_that_is_lost_is_done_again(error: Exception, expected: tuple[Goal, list[Case], Any]) -> None:
     goal, cases, alone = expected
     them = Explorers(subject_of(), 1, Scripted(None, error), Watch())
-    found = explored(them, cases, goal)
-    assert found[1].open == [cases[1]]
-    assert (found[1].tree, found[1].nodes, found[1].closed, found[1].late) == (None, 0, -np.inf, False)
-    assert [*summary(found[:1]), *summary(found[2:])] == [alone[0], *alone[2:]]
+    assert summary(explored(them, cases, goal)) == alone
+    assert them._given is not None
 
 
 def test_an_executor_that_breaks_is_not_asked_again(expected: tuple[Goal, list[Case], Any]) -> None:
     goal, cases, alone = expected
-    them = Explorers(subject_of(), 1, Scripted(broken_after=2), Watch())
-    assert [it.open for it in explored(them, cases, goal)] == [[case] for case in cases]
+    them = Explorers(subject_of(), 1, Scripted(broken_after=3), Watch())
     assert summary(explored(them, cases, goal)) == alone
+    assert them.alone
 
 
-def test_a_lost_worker_costs_its_case_and_too_many_cost_the_pool(expected: tuple[Goal, list[Case], Any]) -> None:
+def test_too_many_lost_workers_cost_the_pool(expected: tuple[Goal, list[Case], Any]) -> None:
     goal, cases, alone = expected
-    them = Explorers(subject_of(solo_seconds=0.0, max_lost_workers=1), 1 + 1, None, Watch())
-    them._pool = Pool(2, partial(_die_as, them._subject))
-    assert [it.open for it in them.explore(cases, goal, NODES, Watch(), lambda: None)] == [[case] for case in cases]
+    them = Explorers(subject_of(max_lost_workers=1), 1 + 1, None, Watch())
+    them._pool, them._workers = Pool(2, partial(_die_as, them._subject)), 2
     assert summary(explored(them, cases, goal)) == alone
-    assert them._pool is None
+    assert them.alone
 
 
 def _die_as(subject: Subject) -> None:
@@ -144,46 +249,103 @@ def _die_as(subject: Subject) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_without_memory_all_cases_remain(expected: tuple[Goal, list[Case], Any]) -> None:
+def test_processes_that_cannot_start_are_not_counted(expected: tuple[Goal, list[Case], Any]) -> None:
+    them = Explorers(subject_of(), 2, None, Watch())
+    failed, fine = Future[None](), Future[None]()
+    failed.set_exception(LostWorkerError("lost"))
+    fine.set_result(None)
+    them._ready(failed)
+    assert them.others == 0
+    them._ready(fine)
+    assert them.others == 1
+    them.stop()
+    them._ready(fine)
+    assert them.others == 0
+
+
+def test_what_a_worker_raises_is_raised_here(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, _ = expected
+    with pytest.raises(ZeroDivisionError, match="as scripted"):
+        explored(Explorers(subject_of(), 1, Scripted(None, ZeroDivisionError("as scripted")), Watch()), cases, goal)
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_without_memory_all_cases_remain(
+    where: str, expected: tuple[Goal, list[Case], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     goal, cases, _ = expected
 
-    def no_memory() -> None:
+    def no_memory(*_: Any) -> Findings:
         raise MemoryError
 
-    them = Explorers(subject_of(), 1, None, Watch())
-    assert [it.open for it in explored(them, cases, goal, no_memory)] == [[case] for case in cases]
+    monkeypatch.setattr(explorers, "explore", no_memory)
+    them = Explorers(subject_of(), 1, None if where == "here" else Scripted(*[MemoryError()] * 4), Watch())
+    assert [it.open for it in explored(them, cases, goal)] == [[case] for case in cases]
     assert them.out_of_memory
+
+
+def test_an_executor_that_was_shut_down_is_not_asked_again(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, alone = expected
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    assert summary(explored(Explorers(subject_of(), 1, executor, Watch()), cases, goal)) == alone
+
+
+def test_an_executor_that_does_not_answer_for_long_is_not_waited_for(
+    expected: tuple[Goal, list[Case], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster may have no workers yet."""
+    goal, cases, alone = expected
+    monkeypatch.setattr(explorers, "ANSWER_SECONDS", 0.2)
+    start = time.monotonic()
+    assert summary(explored(Explorers(subject_of(), 1, Never(), Watch()), cases[:1], goal)) == alone[:1]
+    assert time.monotonic() - start > 0.2
+
+
+class Never(Executor):
+    """Never answers."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return Future()
 
 
 def test_after_an_interrupt_nobody_is_waited_for(expected: tuple[Goal, list[Case], Any]) -> None:
     goal, cases, _ = expected
     watch = Watch()
-
-    class Never(Executor):
-        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-            return Future()
-
-    found = Explorers(subject_of(), 1, Never(), watch).explore(cases, goal, NODES, Watch(), watch.interrupt)
+    watch.interrupt()
+    found = explored(Explorers(subject_of(), 1, Never(), watch), cases, goal)
     assert [it.open for it in found] == [[case] for case in cases]
 
 
-def test_a_case_that_waited_too_long_is_late() -> None:
-    subject = subject_of()
-    case = cases_of(subject.knowledge())[0]
-    findings = explore_anywhere(subject, case, goal_of(subject.knowledge(), 0.35), NODES, deadline=0.0)
-    assert (findings.late, findings.open) == (True, [case])
+def test_when_time_is_up_answers_are_waited_for_a_moment(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, _ = expected
+    start = time.monotonic()
+    found = explored(Explorers(subject_of(), 1, Never(), Watch(0.0)), cases[:2], goal)
+    assert [it.open for it in found] == [[case] for case in cases[:2]]
+    assert LATE_SECONDS <= time.monotonic() - start < 10 * LATE_SECONDS
 
 
-def test_a_worker_knows_one_subject_at_a_time_and_keeps_what_it_knows() -> None:
-    first, second = subject_of(), subject_of()
-    assert first.name != second.name
-    goal = goal_of(first.knowledge(), 0.35)
-    case = cases_of(first.knowledge())[0]
-    explore_anywhere(first, case, goal, 1, deadline=np.inf)
-    known = explorers._known[first.name]
-    explore_anywhere(first, case, goal, 1, deadline=np.inf)
-    assert explorers._known == {first.name: known}
-    explore_in_worker(first.name, case, goal, 1, deadline=np.inf)
-    prepare(second)
-    assert set(explorers._known) == {second.name}
-    assert replace(unexplored(case), late=True).open == [case]
+def test_a_job_that_was_cut_off_is_begun_again_with_twice_the_time(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, alone = expected
+    them = Explorers(subject_of(), 1, None, Watch())
+    (job,) = jobs_of(cases[:1], goal, seconds=0.0)
+    them.submit(job)
+    assert them.finish(job).late
+    assert job.late
+    job.seconds = 50.0
+    them.again(job)
+    assert job.seconds == 100.0
+    assert summary([them.finish(job)]) == alone[:1]
+    assert not job.late
+
+
+def test_a_job_that_is_dropped_is_not_begun(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, _ = expected
+    them = Explorers(subject_of(), 1, None, Watch())
+    kept, dropped = jobs_of(cases[:2], goal)
+    them.submit(dropped)
+    them.submit(kept)
+    them.drop(dropped)
+    them.finish(kept)
+    assert dropped.findings is None
+    assert dropped not in them._queue

@@ -16,7 +16,9 @@ def findings(*bounds: float, closed: float = -np.inf) -> Findings:
 
 
 def taken(frontier: Frontier, target: float, count: int) -> list[float]:
-    frontier.take(target, count)
+    before = len(frontier.taken)
+    new = frontier.take(target, count)
+    assert list(frontier.taken)[before:] == new
     return [case.bound for case in frontier.taken]
 
 
@@ -25,20 +27,22 @@ def test_the_root_is_the_first_case_and_remains_open_while_it_is_explored() -> N
     assert (frontier.top, frontier.bound) == (7.0, 7.0)
     assert taken(frontier, 6.0, 3) == [7.0]
     assert (frontier.top, frontier.bound) == (7.0, 7.0)
-    frontier.put([findings(closed=5.0)], 10)
+    frontier.put(findings(closed=5.0), 10)
     assert (frontier.top, frontier.bound) == (-np.inf, 5.0)
 
 
 def test_the_best_cases_above_the_target_are_taken_first() -> None:
     frontier = Frontier(Case(9.0, Partial(HOLE)))
     frontier.take(0.0, 1)
-    frontier.put([findings(3.0, 8.0, 5.0, closed=1.0), findings(6.0, closed=2.0)], 10)
+    frontier.put(findings(3.0, 8.0, 5.0, 6.0, closed=2.0), 10)
     assert (frontier.top, frontier.closed) == (8.0, 2.0)
     assert taken(frontier, 4.0, 2) == [8.0, 6.0]
-    frontier.put([findings(), findings()], 10)
-    assert taken(frontier, 4.0, 9) == [5.0]
-    assert frontier.top == 5.0
-    frontier.put([findings()], 10)
+    frontier.put(findings(), 10)
+    assert [case.bound for case in frontier.taken] == [6.0]
+    assert taken(frontier, 4.0, 9) == [6.0, 5.0]
+    assert frontier.top == 6.0
+    frontier.put(findings(), 10)
+    frontier.put(findings(), 10)
     assert taken(frontier, 4.0, 9) == []
     assert frontier.bound == 3.0
 
@@ -46,7 +50,7 @@ def test_the_best_cases_above_the_target_are_taken_first() -> None:
 def test_of_cases_with_the_same_bound_the_first_comes_first() -> None:
     frontier = Frontier(Case(1.0, Partial(HOLE)))
     frontier.take(0.0, 1)
-    frontier.put([findings(1.0, 1.0, 1.0)], 10)
+    frontier.put(findings(1.0, 1.0, 1.0), 10)
     frontier.take(0.0, 3)
     assert [case.partial.tree for case in frontier.taken] == [Leaf(0), Leaf(1), Leaf(2)]
 
@@ -54,7 +58,7 @@ def test_of_cases_with_the_same_bound_the_first_comes_first() -> None:
 def test_with_too_many_vectors_those_of_the_lowest_bounds_are_dropped() -> None:
     frontier = Frontier(Case(9.0, Partial(HOLE)))
     frontier.take(0.0, 1)
-    frontier.put([findings(*range(1, 8))], 4)
+    frontier.put(findings(*range(1, 8)), 4)
     frontier.take(0.0, 9)
     assert [case.bound for case in frontier.taken] == [7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
     assert [case.partial.vector is not None for case in frontier.taken] == [True, True, *[False] * 5]

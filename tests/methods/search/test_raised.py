@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from omdt.limits import Limits
-from omdt.methods.search.explorers import Explorers, Subject
+from omdt.methods.search.explorers import Explorers
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.model import Model
+from omdt.methods.search.nodes import Findings
 from omdt.methods.search.raised import RaisedTargets
+from omdt.methods.search.subject import Subject
 from omdt.methods.search.symmetry import Symmetries
 from omdt.watch import Watch
 from search_parts import model_of, root_of, rounds_of, same_in_any_run, started
@@ -87,7 +89,7 @@ def test_there_is_no_turn(why: str) -> None:
         raised._explorers.out_of_memory = True
     if why == "done":
         main.take(-np.inf, 1)
-        main.put([], 10)
+        main.put(Findings([], -np.inf, None, -np.inf), 10)
     if why == "no time":
         raised._watch.interrupt()
     raised.work(main)

@@ -110,5 +110,6 @@ def test_memory_is_shared_between_frontiers_and_all_who_explore() -> None:
     local = started(model)
     one, three = (rounds_of(model, limits=Limits(threads=threads)) for threads in (1, 3))
     assert one._max_vectors == three._max_vectors == 2048 * 2**20 // 6 // (8 * model.mdp.n_states)
-    assert one.explorers._subject.max_bytes == 2 * three.explorers._subject.max_bytes
+    assert one.explorers._subject.max_bytes == 2048 * 2**20 // 3
+    assert one.explorers._subject.max_bytes // 3 == three.explorers._subject.max_bytes
     assert local.incumbent.tree is not None

@@ -1,83 +1,37 @@
-"""Explorers: who explores the cases of a round, this process, a pool of processes, or an executor of the user's.
+"""Explorers: who explores jobs, this process together with a pool of processes, or an executor of the user's.
 
-Whoever explores, the findings are the same: a case is explored for a fixed number of nodes with a fixed goal, and what
-a process knows from other cases never shows in a result. A case whose worker is lost remains as it was.
+Whoever explores, the findings are the same, and what a process knows from other cases never shows in a result. So a job
+whose worker is lost is done again, and a job that this process would wait for idly is explored here as well: whoever
+comes first is believed. Other processes can therefore delay a search by next to nothing, however long they take to
+start and to learn what this one knows.
 """
 
-import itertools
-import os
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
-from dataclasses import dataclass
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from functools import partial
-
-import numpy as np
 
 from omdt.errors import LostWorkerError
 from omdt.methods.search.exploration import explore
-from omdt.methods.search.knowledge import Knowledge
-from omdt.methods.search.model import Model
-from omdt.methods.search.nodes import Case, Findings, Goal
-from omdt.methods.search.symmetry import Symmetries
+from omdt.methods.search.jobs import Job, Queue
+from omdt.methods.search.nodes import Findings
+from omdt.methods.search.subject import Subject, Work, explore_anywhere, explore_if_known, explore_in_worker, prepare
 from omdt.processes import POLL_SECONDS, Pool
-from omdt.watch import Watch, one_thread
+from omdt.watch import Watch
 
+LATE_SECONDS = 0.3
+"""Seconds after the end of the search in which other processes may still hand in what they have: they look at the clock
+several times per second."""
 
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """What knowledge is made from; `name` tells the subjects of one process apart."""
+BATCH_SECONDS = 0.1
+"""Seconds that jobs take which are handed to a process together. While this process explores, its other threads wait up
+to some ten milliseconds until they can pass on what arrives, and the process that sent it waits for new jobs."""
 
-    name: str
-    model: Model
-    symmetries: Symmetries
-    max_bytes: int
+ANSWER_SECONDS = 10.0
+"""Seconds after which this process explores what an executor has not explored: a cluster may have no workers yet."""
 
-    @classmethod
-    def of(cls, model: Model, symmetries: Symmetries, max_bytes: int) -> "Subject":
-        """A subject with a name of its own."""
-        return cls(f"{os.getpid()}-{next(_names)}", model, symmetries, max_bytes)
-
-    def knowledge(self) -> Knowledge:
-        """Knowledge to begin with."""
-        return Knowledge(self.model, self.symmetries, self.max_bytes)
-
-
-_names = itertools.count()
-
-_known: dict[str, Knowledge] = {}
-"""What this process knows of the subject it works on, by the subject's name."""
-
-_exploring = threading.Lock()
-"""Knowledge serves one case at a time, also where an executor has many threads."""
-
-
-def prepare(subject: Subject) -> None:
-    """Get a worker ready for a subject."""
-    _known.clear()
-    _known[subject.name] = subject.knowledge()
-
-
-def explore_in_worker(name: str, case: Case, goal: Goal, nodes: int, deadline: float) -> Findings:
-    """Explore a case in a process that was prepared for its subject.
-
-    Args:
-        name: of the subject.
-        case: what to explore.
-        goal: what to show.
-        nodes: how many partial trees to examine.
-        deadline: when to stop, as `time.time` has it: a case may wait for others before its turn comes.
-    """
-    return explore(_known[name], case, goal, nodes, Watch(max(0.0, deadline - time.time())))
-
-
-def explore_anywhere(subject: Subject, case: Case, goal: Goal, nodes: int, deadline: float) -> Findings:
-    """Explore a case in a process of which nothing is known; arguments as in `explore_in_worker`."""
-    with _exploring, one_thread():
-        if subject.name not in _known:
-            prepare(subject)
-        return explore_in_worker(subject.name, case, goal, nodes, deadline)
+LOST = (LostWorkerError, BrokenExecutor, CancelledError, TimeoutError)
+"""What a future raises if its job did not fail, but did not come to an end."""
 
 
 class Explorers:
@@ -85,9 +39,9 @@ class Explorers:
 
     Args:
         subject: what is explored.
-        threads: how many processes may explore.
-        given: the user's executor, or None.
-        watch: processes are started once the search has taken long enough to make it worth while.
+        threads: how many processes may explore, this one included.
+        given: the user's executor, which explores instead of this process as long as it answers, or None.
+        watch: ends the search; processes are started once the search has taken long enough to make it worth while.
 
     Attributes:
         knowledge: that of this process.
@@ -98,79 +52,222 @@ class Explorers:
         self._subject, self._threads, self._given, self._watch = subject, threads, given, watch
         self._settings = subject.model.settings
         self._pool: Pool | None = None
-        self._lost = 0
+        # Guards everything below, which the threads of the pool change as well.
+        self._changed = threading.Condition()
+        self._queue = Queue()
+        self._away: list[list[Job]] = []
+        self._pace = 1.0
+        self._workers, self._lost, self._stopped = 0, 0, False
+        self._awaited: tuple[Job, Watch] | None = None
+        self._error: Exception | None = None
         self.knowledge = subject.knowledge()
         self.out_of_memory = False
 
-    def explore(
-        self, cases: list[Case], goal: Goal, nodes: int, watch: Watch, meanwhile: Callable[[], None]
-    ) -> list[Findings]:
-        """What comes of each case; `meanwhile` is what this process does before it collects the findings."""
-        try:
-            futures = self._submit(cases, goal, nodes, watch)
-            if futures is None:
-                found = [explore(self.knowledge, case, goal, nodes, watch) for case in cases]
-                meanwhile()
-                return found
-            meanwhile()
-            return self._collect(cases, futures)
-        except MemoryError:
-            self.out_of_memory = True
-            return [unexplored(case) for case in cases]
+    @property
+    def others(self) -> int:
+        """The number of other processes that are ready to explore; 0 with an executor, whose number is not known."""
+        return self._workers
+
+    @property
+    def alone(self) -> bool:
+        """Whether this process is the only one that explores."""
+        return self._given is None and self._workers == 0
+
+    def submit(self, job: Job) -> None:
+        """Let a job be explored by whoever is free first."""
+        with self._changed:
+            self._queue.add(job)
+        self._hand_out()
+
+    def drop(self, job: Job) -> None:
+        """Let nobody begin with a job any more."""
+        with self._changed:
+            self._queue.remove(job)
+
+    def again(self, job: Job) -> None:
+        """Begin a job again that was cut off by the clock, with twice the time."""
+        with self._changed:
+            job.again()
+            self._queue.add_first(job)
+        self._hand_out()
+
+    def finish(self, job: Job) -> Findings:
+        """What came of a job that was submitted, as far as time and memory allow.
+
+        While others explore it, this process explores what waits; if nothing does, the same job.
+        """
+        give_up: float | None = None
+        while job.findings is None and not (self._watch.interrupted or self.out_of_memory):
+            if self._watch.remaining > 0:
+                self._start_processes()
+                self._help(job)
+            elif self._is_away(job) and (give_up is None or time.monotonic() < give_up):
+                give_up = time.monotonic() + LATE_SECONDS if give_up is None else give_up
+                self._wait(job)
+            else:
+                break
+        if self._error is not None:
+            raise self._error
+        return job.furthest
+
+    def explore_spare(self) -> bool:
+        """Explore one spare job that waits, in this process; return whether there was one."""
+        with self._changed:
+            job = self._queue.next_spare() if self._given is None else None
+        if job is not None:
+            self._explore_here(job)
+        return job is not None
+
+    def run_out_of_memory(self) -> None:
+        """Explore no more because there is not enough memory."""
+        self.out_of_memory = True
 
     def stop(self) -> None:
         """End the processes, whatever they are doing."""
-        if self._pool is not None:
-            self._pool.end()
-            self._pool = None
+        with self._changed:
+            pool, self._pool, self._stopped, self._workers = self._pool, None, True, 0
+        if pool is not None:
+            pool.end()
 
-    def _submit(self, cases: list[Case], goal: Goal, nodes: int, watch: Watch) -> list[Future[Findings]] | None:
-        """Hand out cases; none if the executor takes no more, None if this process has to explore them."""
-        deadline = time.time() + watch.remaining
-        if self._given is not None:
-            try:
-                return [
-                    self._given.submit(explore_anywhere, self._subject, case, goal, nodes, deadline) for case in cases
-                ]
-            except BrokenExecutor:
-                self._given = None
-                return []
-        if not self._has_pool():
-            return None
-        assert self._pool is not None
-        name = self._subject.name
-        return [self._pool.submit(explore_in_worker, name, case, goal, nodes, deadline) for case in cases]
+    def _help(self, job: Job) -> None:
+        """Do something useful until a job is done."""
+        with self._changed:
+            if self._queue.remove(job):
+                chosen: Job | None = job
+            else:
+                chosen = self._queue.next_usual()
+            if chosen is None and job.findings is None and (self._given is None or job.age > ANSWER_SECONDS):
+                chosen = self._queue.next_spare() or job
+        if chosen is None:
+            self._wait(job)
+        else:
+            self._explore_here(chosen, job)
 
-    def _has_pool(self) -> bool:
-        """Whether there are other processes, which are started if it is time for them."""
-        if self._lost >= self._settings.max_lost_workers:
-            self.stop()
-        elif self._pool is None and self._threads > 1 and self._watch.elapsed > self._settings.solo_seconds:
-            self._pool = Pool(self._threads, partial(prepare, self._subject))
-        return self._pool is not None
+    def _wait(self, job: Job) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: job.findings is not None or not self._is_away(job), POLL_SECONDS)
 
-    def _collect(self, cases: list[Case], futures: list[Future[Findings]]) -> list[Findings]:
-        """What was found; a case that was lost on the way remains as it was."""
-        while not self._watch.interrupted and wait(futures, POLL_SECONDS).not_done:
-            pass
-        found = [self._result(future) for future in futures] or [None] * len(cases)
-        return [it or unexplored(case) for it, case in zip(found, cases, strict=True)]
+    def _explore_here(self, job: Job, awaited: Job | None = None) -> None:
+        """Explore a job in this process.
 
-    def _result(self, future: Future[Findings]) -> Findings | None:
-        """What was found; None if it did not arrive."""
+        A job that others explore as well, or a spare one, is left as soon as the awaited one is done.
+        """
+        part = self._watch.part(job.seconds)
+        with self._changed:
+            if awaited is not None and (job is awaited or job.spare):
+                self._awaited = awaited, part
+            if not self._is_away(job):
+                job.begin()
         try:
-            return future.result(timeout=0)
-        except LostWorkerError:
-            self._lost += 1
-        except (BrokenExecutor, CancelledError, TimeoutError):
-            pass
-        return None
+            findings = explore(self.knowledge, job.case, job.goal, job.nodes, part)
+        except MemoryError:
+            self.out_of_memory = True
+            return
+        with self._changed:
+            self._awaited = None
+            if job.spare and findings.late and part.interrupted and not self._watch.interrupted:
+                job.pause()
+                self._queue.add_first(job)
+            else:
+                job.settle(findings)
+
+    def _is_away(self, job: Job) -> bool:
+        """Whether another process has a job."""
+        with self._changed:
+            return any(job in batch for batch in self._away)
+
+    def _start_processes(self) -> None:
+        """Start other processes if it is time for them; nobody waits until they are ready."""
+        worth_while = self._threads > 1 and self._watch.elapsed > self._settings.solo_seconds
+        if self._pool is None and not self._stopped and self._given is None and worth_while:
+            self._pool = Pool(self._threads - 1, partial(prepare, self._subject))
+            for _ in range(self._threads - 1):
+                self._pool.submit(_nothing).add_done_callback(self._ready)
+
+    def _ready(self, future: Future[None]) -> None:
+        """Count a process that is ready to explore."""
+        with self._changed:
+            if future.exception() is None and not self._stopped:
+                self._workers += 1
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Hand jobs to all others that are free."""
+        with self._changed:
+            while not self._stopped and (self._given is not None or len(self._away) < self._workers):
+                batch = self._next_batch()
+                if not batch:
+                    return
+                self._away.append(batch)
+                for job in batch:
+                    job.begin()
+                try:
+                    self._submit_batch(batch)
+                except RuntimeError:
+                    # It is broken or was shut down.
+                    self._lose(batch, self._settings.max_lost_workers)
+
+    def _next_batch(self) -> list[Job]:
+        """The jobs that are handed out together: several if they are short, but no more than a fair share."""
+        share = 1 if self._given is not None else -(-self._queue.usual // (self._workers + 1))
+        fitting = max(1, min(share, int(BATCH_SECONDS / self._pace)))
+        batch = [job for _ in range(fitting) if (job := self._queue.next_usual()) is not None]
+        spare = None if batch else self._queue.next_spare()
+        return batch if spare is None else [spare]
+
+    def _submit_batch(self, batch: list[Job], *, with_subject: bool = False) -> None:
+        """Submit a batch to the executor or the pool."""
+        deadline, subject = time.time() + self._watch.remaining, self._subject
+        works = [Work(job.case, job.goal, job.nodes, job.seconds, deadline) for job in batch]
+        future: Future[list[Findings]] | Future[list[Findings] | None]
+        if self._given is not None and with_subject:
+            future = self._given.submit(explore_anywhere, subject, works)
+        elif self._given is not None:
+            future = self._given.submit(explore_if_known, subject.name, works)
+        else:
+            assert self._pool is not None
+            future = self._pool.submit(explore_in_worker, subject.name, works)
+        future.add_done_callback(partial(self._arrived, batch))
+
+    def _arrived(self, batch: list[Job], future: Future[list[Findings]] | Future[list[Findings] | None]) -> None:
+        """Take what another process found, in a thread of the pool or of the executor."""
+        with self._changed:
+            try:
+                found = future.result()
+                if found is None:
+                    self._submit_batch(batch, with_subject=True)
+                    return
+            except LOST:
+                self._lose(batch, 1)
+            except MemoryError:
+                self.out_of_memory = True
+            except Exception as error:
+                self._error = self._error or error
+                self._settle(batch, [job.furthest for job in batch])
+            else:
+                self._settle(batch, found)
+            self._changed.notify_all()
+        self._hand_out()
+
+    def _settle(self, batch: list[Job], found: list[Findings]) -> None:
+        """Take findings, and note how long jobs take."""
+        self._away.remove(batch)
+        for job, findings in zip(batch, found, strict=True):
+            job.settle(findings)
+        self._pace = 0.5 * self._pace + 0.5 * batch[0].age / len(batch)
+        if self._awaited is not None and self._awaited[0].findings is not None:
+            self._awaited[1].interrupt()
+
+    def _lose(self, batch: list[Job], times: int) -> None:
+        """Let jobs wait again that were lost on their way; with too many losses, this process explores alone."""
+        self._away.remove(batch)
+        self._lost += times
+        for job in reversed(batch):
+            if job.findings is None:
+                self._queue.add_first(job)
+        if self._lost >= self._settings.max_lost_workers:
+            self._given, self._workers = None, 0
 
 
-def unexplored(case: Case) -> Findings:
-    """A case that remains as it was."""
-    return Findings([case], -np.inf, None, -np.inf)
-
-
-def idle() -> None:
-    """What this process does while others explore, if there is nothing else to do."""
+def _nothing() -> None:
+    """What a process does to show that it is ready."""

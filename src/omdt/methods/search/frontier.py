@@ -2,6 +2,7 @@
 
 import heapq
 import itertools
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -17,14 +18,15 @@ class Frontier:
     Attributes:
         closed: the highest bound of all that was closed.
         budget: the one that tables are made for.
-        taken: the cases that are being explored.
+        taken: the cases that are being explored, in the order in which they were taken.
     """
 
     def __init__(self, root: Case) -> None:
         self.closed, self.budget = -np.inf, np.inf
-        self.taken: list[Case] = []
+        self.taken: deque[Case] = deque()
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, Partial]] = []
+        self._vectors = 0
         self._push(root)
 
     @property
@@ -48,30 +50,40 @@ class Frontier:
             self.budget = needed
         return self.budget
 
-    def take(self, target: float, cases: int) -> None:
-        """Take up to the given number of cases, the best first, as far as their bounds are above the target."""
-        while len(self.taken) < cases and self._heap and -self._heap[0][0] > target:
-            negated, _, partial = heapq.heappop(self._heap)
-            self.taken.append(Case(-negated, partial))
+    def take(self, target: float, cases: int) -> list[Case]:
+        """Take cases, the best first, as far as their bounds are above the target; return those that are new.
 
-    def put(self, found: list[Findings], max_vectors: int) -> None:
-        """Add what came of the cases that were taken; keep no more than the given number of vectors."""
-        self.taken = []
-        for findings in found:
-            self.closed = max(self.closed, findings.closed)
-            for case in findings.open:
-                self._push(case)
-        self._thin(max_vectors)
+        Args:
+            target: what is to be shown.
+            cases: how many may be taken at the same time.
+        """
+        new: list[Case] = []
+        while len(self.taken) + len(new) < cases and self._heap and -self._heap[0][0] > target:
+            negated, _, partial = heapq.heappop(self._heap)
+            self._vectors -= partial.vector is not None
+            new.append(Case(-negated, partial))
+        self.taken += new
+        return new
+
+    def put(self, findings: Findings, max_vectors: int) -> None:
+        """Replace the case that was taken first by what came of it; keep no more than the given number of vectors."""
+        self.taken.popleft()
+        self.closed = max(self.closed, findings.closed)
+        for case in findings.open:
+            self._push(case)
+        if self._vectors > max_vectors:
+            self._thin(max_vectors)
 
     def _push(self, case: Case) -> None:
+        self._vectors += case.partial.vector is not None
         heapq.heappush(self._heap, (-case.bound, next(self._counter), case.partial))
 
     def _thin(self, max_vectors: int) -> None:
-        """Let the cases of low bound start from the optimal values, if too many have a vector of their own."""
+        """Let the cases of low bound start from the optimal values, because too many have a vector of their own."""
         own = [it for it in self._heap if it[2].vector is not None]
-        if len(own) > max_vectors:
-            own.sort(key=lambda it: it[:2])
-            rest = [(*it[:2], replace(it[2], vector=None)) for it in own[max_vectors // 2 :]]
-            shared = [it for it in self._heap if it[2].vector is None]
-            self._heap = own[: max_vectors // 2] + rest + shared
-            heapq.heapify(self._heap)
+        own.sort(key=lambda it: it[:2])
+        rest = [(*it[:2], replace(it[2], vector=None)) for it in own[max_vectors // 2 :]]
+        shared = [it for it in self._heap if it[2].vector is None]
+        self._heap = own[: max_vectors // 2] + rest + shared
+        self._vectors = max_vectors // 2
+        heapq.heapify(self._heap)

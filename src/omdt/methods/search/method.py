@@ -13,6 +13,7 @@ from omdt.errors import InputError
 from omdt.limits import Limits
 from omdt.methods.options import SearchOptions
 from omdt.methods.search.certifying import certified, check_certifiable
+from omdt.methods.search.clustering import on_cluster
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.local import LocalSearch
@@ -36,7 +37,7 @@ class _Outcome(NamedTuple):
 def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> Claim:
     """The best tree within the size limit, with a proof when there is time for it."""
     # Many threads of the linear algebra wait for one another on systems as small as these, and round differently.
-    with watch.catching_interrupts(), one_thread():
+    with watch.catching_interrupts(), one_thread(), on_cluster(options) as options:
         model = Model.of(task, options.settings, watch)
         if options.certificate is not None:
             check_certifiable(model, options.certificate)

@@ -6,9 +6,10 @@ target is then lowered, level by level. Nothing of this shows in the proof itsel
 """
 
 from omdt.methods.search.bounds.bases import budget_of
-from omdt.methods.search.explorers import Explorers, idle
+from omdt.methods.search.explorers import Explorers
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.jobs import Job
 from omdt.methods.search.nodes import Case, Goal
 from omdt.watch import Watch
 
@@ -47,6 +48,7 @@ class RaisedTargets:
         self._settings = incumbent.model.settings
         self._levels = list(self._settings.raised_levels) if may_raise else []
         self._frontier: Frontier | None = None
+        self._jobs: list[Job] = []
         self._begun, self._spent = watch.elapsed, 0.0
         self._slice = self._settings.slice_seconds
         self.proven = incumbent.unrestricted
@@ -61,43 +63,68 @@ class RaisedTargets:
         return max(min(main.bound + self._slack, self.proven), self._incumbent.value)
 
     def work(self, main: Frontier) -> None:
-        """Work on the present level as long as it has time; on to the next one when it is answered."""
-        while self._has_time(main):
-            if self._frontier is None:
-                self._frontier, self._slice = Frontier(self._root), self._settings.slice_seconds
-            self._round(self._frontier)
+        """Work on the present level as long as it has time; on to the next one when it is answered.
+
+        Where other processes explore as well, they work on it whenever they would otherwise be idle.
+        """
+        self._collect()
+        while self._may_work(main):
+            has_time = self._has_time(main)
+            if not self._jobs and (has_time or self._explorers.others):
+                self._take()
+            if not has_time or not self._explorers.explore_spare():
+                return
+            self._collect()
             self._incumbent.lower(self.bound(main))
             self._incumbent.report()
 
-    def _has_time(self, main: Frontier) -> bool:
-        """Whether a raised target has a turn."""
+    def _may_work(self, main: Frontier) -> bool:
+        """Whether it is time for raised targets; levels that would tell nothing are skipped."""
         done = main.top <= self._incumbent.target
         if not self.active or done or self._explorers.out_of_memory or self._watch.remaining == 0:
             return False
         while self._levels and self._target() >= self.bound(main):
             self._next_level()
-        share = self._settings.proof_share if main.bound < self.proven else 1.0
-        seconds = self._watch.elapsed - self._begun - self._spent
-        return self.active and seconds > max(self._settings.patience, share * self._spent)
+        return self.active and self._watch.elapsed - self._begun > self._settings.patience
 
-    def _round(self, frontier: Frontier) -> None:
-        """Explore the best cases of the present level."""
-        start, target, settings = self._watch.elapsed, self._target(), self._settings
+    def _has_time(self, main: Frontier) -> bool:
+        """Whether the proof has had its share of the time of all processes."""
+        share = self._settings.proof_share if main.bound < self.proven else 1.0
+        spent = self._spent + sum(job.taken for job in self._jobs)
+        seconds = (1 + self._explorers.others) * (self._watch.elapsed - self._begun) - spent
+        return seconds > share * spent
+
+    def _take(self) -> None:
+        """Let the best cases of the present level be explored."""
+        settings, target = self._settings, self._target()
+        if self._frontier is None:
+            self._frontier, self._slice = Frontier(self._root), settings.slice_seconds
         optimum = self._explorers.knowledge.bases.losses.optimum
-        budget = frontier.budget_for(budget_of(optimum, target), settings.fresh_budget)
+        budget = self._frontier.budget_for(budget_of(optimum, target), settings.fresh_budget)
         goal = Goal(self._incumbent.value, target, budget, raised=True, may_pin=self._may_pin)
-        frontier.take(target, settings.cases_per_round)
-        part = self._watch.part(self._slice)
-        found = self._explorers.explore(frontier.taken, goal, settings.nodes_per_raised_case, part, idle)
-        frontier.put(found, self._max_vectors)
-        if any(it.late for it in found):
+        for case in self._frontier.take(target, settings.cases_per_round):
+            self._jobs.append(Job(case, goal, settings.nodes_per_raised_case, self._slice, spare=True))
+            self._explorers.submit(self._jobs[-1])
+
+    def _collect(self) -> None:
+        """Put together what came of the cases of the present level, if all of them are done."""
+        if self._frontier is None or not all(job.findings for job in self._jobs):
+            return
+        for job in self._jobs:
+            self._frontier.put(job.furthest, self._max_vectors)
+            self._spent += job.taken
+        if any(job.late for job in self._jobs):
             self._slice *= 2
-        self._spent += self._watch.elapsed - start
-        self.proven = min(self.proven, frontier.bound + self._slack)
-        if frontier.top <= target:
+        self._jobs = []
+        self.proven = min(self.proven, self._frontier.bound + self._slack)
+        if self._frontier.top <= self._target():
             self._next_level()
 
     def _next_level(self) -> None:
+        for job in self._jobs:
+            self._explorers.drop(job)
+            self._spent += job.taken
+        self._jobs = []
         del self._levels[0]
         self._frontier = None
 

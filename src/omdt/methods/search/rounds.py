@@ -1,25 +1,28 @@
 """Rounds: the proof, as cases that are explored apart from one another and put together again.
 
-A round explores the best few cases, each for a fixed number of nodes and all with the same incumbent, and then puts
-together what came of them in the order in which they were handed out. So the same tree and bound come out whoever
-explores, and however many do. A lost worker or an interrupt costs no more than the round. Where the proof takes long, a
+A fixed number of cases is under way at any time, each for a fixed number of nodes. What comes of them is put together
+in the order in which they were taken, and each time the best case of the frontier is taken next, with the incumbent as
+it is then. Nobody waits for a slow case but those that are taken many cases later. Which cases are taken depends on
+findings alone, so the same tree and bound come out whoever explores, and however many do. Where the proof takes long, a
 part of the time goes into raised targets (`raised`).
 """
 
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import replace
 
 import numpy as np
 
 from omdt.limits import Limits
 from omdt.methods.search.bounds.bases import budget_of
-from omdt.methods.search.explorers import Explorers, Subject, idle, unexplored
+from omdt.methods.search.explorers import Explorers
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.jobs import Job
 from omdt.methods.search.nodes import Case, Findings, Goal, Partial
 from omdt.methods.search.partial_tree import HOLE
 from omdt.methods.search.raised import RaisedTargets
+from omdt.methods.search.subject import Subject
 from omdt.methods.search.symmetry import Symmetries, find
 from omdt.watch import Watch
 
@@ -55,14 +58,15 @@ class Rounds:
     ) -> None:
         model = incumbent.model
         self._model, self._incumbent, self._watch = model, incumbent, watch
-        # A third is for the frontiers, however many explore, because what they forget can show in a bound; this process
-        # and every worker share the rest.
+        # A third is for the frontiers, however many explore, because what they forget can show in a bound. All who
+        # explore share another third for what they keep. The rest is for what they are just computing.
         memory = limits.memory_limit * 2**20
         self._max_vectors = memory // 6 // (8 * model.mdp.n_states)
         symmetries, self._slack = _symmetries(incumbent)
-        subject = Subject.of(model, symmetries, 2 * memory // 3 // (limits.threads + 1))
+        subject = Subject.of(model, symmetries, memory // 3 // limits.threads)
         self.explorers = Explorers(subject, limits.threads, executor, watch)
         self.count = 0
+        self._jobs: deque[Job] = deque()
         root = Case(incumbent.unrestricted, Partial(HOLE))
         self.main = Frontier(root)
         self.raised = RaisedTargets(
@@ -91,42 +95,63 @@ class Rounds:
         return max(min(self.main.bound + self._slack, self._incumbent.unrestricted), self._incumbent.value)
 
     def round(self, meanwhile: Callable[[], None]) -> None:
-        """Explore the best cases, all with the same incumbent.
+        """Put together what comes of all cases that are under way, and let as many others follow.
 
         Args:
-            meanwhile: what this process does before it collects the findings.
+            meanwhile: what this process does while others explore the cases of the next round.
         """
         self.count += 1
-        nodes = min(self._model.settings.nodes_per_case, 2**self.count)
-        for findings in self._explored(nodes, meanwhile):
-            self._watch.count(findings.nodes)
-            if findings.tree is not None and findings.value > self._incumbent.value:
-                self._incumbent.improve(findings.tree, findings.value)
+        self._take()
+        for _ in range(len(self._jobs)):
+            if self.done or self.explorers.out_of_memory:
+                break
+            self._put(self._jobs.popleft())
+            self._take()
+            self.raised.work(self.main)
         self._incumbent.lower(self.bound)
         self._incumbent.report()
-        self.raised.work(self.main)
+        if not self.done:
+            self._do(meanwhile)
 
-    def _explored(self, nodes: int, meanwhile: Callable[[], None]) -> list[Findings]:
-        """What comes of the best cases of the proof.
-
-        A round that takes long is cut off for raised targets to have their turn, and cases that were not finished are
-        then begun again with the same incumbent: tables remember, so they come to the same end.
-        """
+    def _take(self) -> None:
+        """Let the best cases be explored, with the incumbent as it is now, until as many as possible are under way."""
         settings, goal = self._model.settings, self._goal()
-        self.main.take(goal.target, settings.cases_per_round)
-        found = [replace(unexplored(case), late=True) for case in self.main.taken]
-        seconds = settings.slice_seconds
-        while any(it.late for it in found) and self._watch.remaining > 0 and not self.explorers.out_of_memory:
-            part = self._watch.part(seconds if self.raised.active else np.inf)
-            rest = [i for i, it in enumerate(found) if it.late]
-            cases = [self.main.taken[i] for i in rest]
-            for i, it in zip(rest, self.explorers.explore(cases, goal, nodes, part, meanwhile), strict=True):
-                found[i] = found[i] if it.late and it.nodes < found[i].nodes else it
-            if any(it.late for it in found):
-                self.raised.work(self.main)
-            seconds, meanwhile = 2 * seconds, idle
-        self.main.put(found, self._max_vectors)
-        return found
+        nodes = min(settings.nodes_per_case, 2**self.count)
+        # A case that takes long is cut off for raised targets to have their turn.
+        seconds = settings.slice_seconds if self.raised.active else np.inf
+        for case in self.main.take(goal.target, settings.cases_per_round):
+            self._jobs.append(Job(case, goal, nodes, seconds))
+            self.explorers.submit(self._jobs[-1])
+
+    def _put(self, job: Job) -> None:
+        """Add what comes of a case."""
+        findings = self._findings(job)
+        self._watch.count(findings.nodes)
+        if findings.tree is not None and findings.value > self._incumbent.value:
+            self._incumbent.improve(findings.tree, findings.value)
+        self.main.put(findings, self._max_vectors)
+        self._incumbent.lower(self.bound)
+
+    def _findings(self, job: Job) -> Findings:
+        """What comes of a case.
+
+        A case that was cut off is begun again with the same incumbent: tables remember, so it comes to the same end.
+        """
+        if job.case.bound <= self._incumbent.target:
+            self.explorers.drop(job)
+            return Findings([], job.case.bound, None, -np.inf)
+        findings = self.explorers.finish(job)
+        while job.late and self._watch.remaining > 0 and not self.explorers.out_of_memory:
+            self.raised.work(self.main)
+            self.explorers.again(job)
+            findings = self.explorers.finish(job)
+        return findings
+
+    def _do(self, meanwhile: Callable[[], None]) -> None:
+        try:
+            meanwhile()
+        except MemoryError:
+            self.explorers.run_out_of_memory()
 
     def _goal(self) -> Goal:
         """The goal of the proof, with the incumbent as it is now."""

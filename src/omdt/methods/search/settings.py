@@ -168,8 +168,9 @@ class SearchSettings:
 
     # Rounds
 
-    cases_per_round: int = 8
-    """Cases explored per round, whatever the number of processes, so that results do not depend on it."""
+    cases_per_round: int = 16
+    """Cases that are under way at the same time, whatever the number of processes, so that results do not depend on it.
+    Other processes have enough to do with them while this one climbs; more would be explored with an old incumbent."""
 
     nodes_per_case: int = 128
     """Nodes per case and round; the first rounds explore fewer, so that a first bound comes soon."""
@@ -181,7 +182,7 @@ class SearchSettings:
     """Other processes are started when the search has taken this long: starting them takes about as long."""
 
     max_lost_workers: int = 5
-    """After this many losses of a process, this one explores alone."""
+    """After this many losses of a process, or of a job on its way to one, this process explores alone."""
 
     # Raised targets
 
