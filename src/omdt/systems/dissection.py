@@ -129,7 +129,9 @@ def _hubs_last(nodes, begin, end, hubs, buffer):  # type: ignore[no-untyped-def]
         else:
             nodes[few] = nodes[i]
             few += 1
-    nodes[few:end] = buffer[:many]
+    # Loops, here and below, because an assignment between slices takes two seconds to compile.
+    for i in range(many):
+        nodes[few + i] = buffer[i]
     return few
 
 
@@ -168,7 +170,8 @@ def _split(indptr, indices, nodes, begin, end, reached, piece, here, level, foun
         after = _search(indptr, indices, nodes[first], piece, level, found, reached)
         stack.append((reached, after))
         reached = after
-    nodes[begin:end] = found[begin:end]
+    for i in range(begin, end):
+        nodes[i] = found[i]
 
 
 @njit(cache=True)
@@ -188,7 +191,8 @@ def _cut(indptr, indices, nodes, begin, end, level, found):  # type: ignore[no-u
             best, first, last = (j - i) / smaller, i, j
         i = j
     if last - first > WIDEST_CUT * (end - begin) or first == begin:
-        nodes[begin:end] = found[begin:end]
+        for k in range(begin, end):
+            nodes[k] = found[k]
         return begin, begin
     before, cut = begin, end
     for i in range(begin, first):
