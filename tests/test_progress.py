@@ -8,6 +8,7 @@ import numba
 import pytest
 from numba.core import event
 from rich.console import Console
+from rich.spinner import Spinner
 
 from omdt.cli.progress import COMPILING, Progress, showing_progress
 from omdt.compiling import compile_clock, on_first_compilation
@@ -30,7 +31,7 @@ def test_the_line_has_what_is_known_and_the_seconds_of_the_run() -> None:
 @pytest.mark.usefixtures("compilation")
 def test_the_line_says_that_numba_compiles() -> None:
     before = compile_clock.seconds
-    assert f"{COMPILING}: " in Progress("solving a lake").__rich__().plain
+    assert "solving a lake   compiling: " in Progress("solving a lake").__rich__().plain
     assert compile_clock.running
     time.sleep(0.01)
     assert compile_clock.seconds >= before + 0.01
@@ -41,9 +42,16 @@ def test_on_a_terminal_the_line_ticks_while_numba_compiles() -> None:
     screen = io.StringIO()
     with showing_progress(Console(file=screen, force_terminal=True, width=80), "solving a lake"):
         begin = time.perf_counter()
-        while screen.getvalue().count(COMPILING) < 3 and time.perf_counter() < begin + 30:
+        while screen.getvalue().count("compiling") < 3 and time.perf_counter() < begin + 30:
             numba.njit(lambda x: x + 1)(1)
-    assert screen.getvalue().count(COMPILING) >= 3
+    assert screen.getvalue().count("compiling") >= 3
+
+
+def test_a_long_line_is_cut_instead_of_wrapped() -> None:
+    screen = Console(file=io.StringIO(), force_terminal=True, width=40)
+    with screen.capture() as capture:
+        screen.print(Spinner("dots", Progress("value 0.0448486   bound 0.542026   at most 0.497 more")))
+    assert capture.get().count("\n") == 1
 
 
 def test_in_a_pipe_there_is_one_message_and_only_if_something_is_compiled(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from omdt.compiling import compile_clock, on_first_compilation
 from omdt.watch import Watch
 
 COMPILING = "compiling, once on this machine"
-"""What is said while numba compiles."""
+"""The message in a pipe; a line of 80 columns has no room for it beside value and bound."""
 
 
 class Progress:
@@ -36,8 +36,10 @@ class Progress:
         """The line as it is now."""
         seconds = f"{self._clock.elapsed:.0f} s"
         if compile_clock.running:
-            seconds = f"{COMPILING}: {compile_clock.seconds:.0f} s"
-        return Text.from_markup(f"{self.text}   {seconds}")
+            seconds = f"compiling: {compile_clock.seconds:.0f} s"
+        line = Text.from_markup(f"{self.text}   {seconds}", overflow="ellipsis")
+        line.no_wrap = True
+        return line
 
 
 @contextmanager
