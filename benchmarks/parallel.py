@@ -6,8 +6,7 @@ Run with `make bench-parallel` on a machine that does nothing else; names, depth
 
 A cell that one core does not prove in the time limit is left out. Where one core needs more than 20 s, the second one
 should make it at least 1.6 times as fast; where it needs less, the second one should cost nothing. The columns "CPU"
-are the processor seconds of all processes; unlike seconds, they tell something on a busy machine as well: what two cores
-compute twice.
+are the processor seconds of all processes, which tell what two cores compute twice, also on a busy machine.
 """
 
 import argparse

@@ -5,23 +5,23 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from omdt.errors import LostWorkerError
-from omdt.methods.search import explorers
+from omdt.methods.search import explorers, helpers
+from omdt.methods.search.bounds.news import News
 from omdt.methods.search.exploration import explore
 from omdt.methods.search.explorers import LATE_SECONDS, Explorers
+from omdt.methods.search.helpers import Answer, Given, Process
 from omdt.methods.search.jobs import Job
 from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Case, Findings, Goal, Partial
 from omdt.methods.search.partial_tree import HOLE, Split
-from omdt.methods.search.subject import Subject, Work, explore_anywhere, prepare
+from omdt.methods.search.subject import Subject, Work, explore_and_tell, explore_anywhere, prepare
 from omdt.methods.search.symmetry import Symmetries
-from omdt.processes import Pool
 from omdt.watch import Watch
 from search_parts import goal_of, model_of
 from strategies import environment
@@ -49,9 +49,9 @@ class Scripted(Executor):
         return future
 
 
-def subject_of(**fields: Any) -> Subject:
+def subject_of(*, shared: bool = False, **fields: Any) -> Subject:
     model = model_of(environment("frozenlake_4x4"), **fields)
-    return Subject.of(model, Symmetries.none(model), 1 << 26)
+    return Subject.of(model, Symmetries.none(model), 1 << 26, shared=shared)
 
 
 def cases_of(knowledge: Knowledge) -> list[Case]:
@@ -128,7 +128,7 @@ def test_processes_are_started_only_for_a_search_that_takes_long(expected: tuple
     goal, cases, alone = expected
     them = Explorers(subject_of(solo_seconds=1e9), 2, None, Watch())
     assert summary(explored(them, cases, goal)) == alone
-    assert them._pool is None
+    assert them._processes == []
 
 
 def test_nobody_waits_for_processes_that_never_answer(expected: tuple[Goal, list[Case], Any]) -> None:
@@ -153,8 +153,8 @@ def test_what_arrives_ends_the_exploration_of_the_same_case_here(expected: tuple
     them._away.append([job])
 
     def arrive(*arguments: Any) -> Findings:
-        future.set_result([findings])
-        them._arrived([job], future)
+        future.set_result(([findings], []))
+        them._answered(Given(Never(), subject), [job], future)
         return explore(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -173,8 +173,8 @@ def test_spare_jobs_are_left_when_what_is_awaited_arrives(expected: tuple[Goal, 
     def arrive(*arguments: Any) -> Findings:
         findings = explore(*arguments[:-1], Watch(0.0))
         future = Future[Any]()
-        future.set_result([explore(them.knowledge, job.case, goal, NODES, Watch())])
-        them._arrived([job], future)
+        future.set_result(([explore(them.knowledge, job.case, goal, NODES, Watch())], []))
+        them._answered(Given(Never(), them._subject), [job], future)
         return findings
 
     with pytest.MonkeyPatch.context() as patch:
@@ -188,34 +188,70 @@ def test_spare_jobs_are_left_when_what_is_awaited_arrives(expected: tuple[Goal, 
 
 def test_short_jobs_are_handed_out_together(expected: tuple[Goal, list[Case], Any]) -> None:
     goal, cases, alone = expected
-    them = Explorers(subject_of(), 2, None, Watch())
-    for pace, sizes in ((1.0, [1]), (1e-6, [2])):
-        jobs = jobs_of(cases, goal)
+    for pace, sizes in ((1.0, [1, 1, 1, 1]), (1e-6, [2, 1, 1])):
+        them, jobs = Explorers(subject_of(), 2, None, Watch()), jobs_of(cases, goal)
+        helper = Recorder(them._subject)
         for job in jobs:
             them.submit(job)
-        them._pool, them._workers, them._pace = Pool(1, partial(prepare, them._subject)), 1, pace
+        them._processes, them._ready, them._idle, them._pace = [helper], [helper], [helper], pace
         them._hand_out()
-        assert [len(batch) for batch in them._away] == sizes
-        them._workers = 0
-        them._pool.end()
-        assert until(lambda: not them._away)
         assert summary([them.finish(job) for job in jobs]) == alone
+        assert helper.sizes == sizes
+
+
+class Recorder(Process):
+    """A helper that explores at once in this process, and records how many cases it gets together."""
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__(subject)
+        self.sizes: list[int] = []
+        self.told: list[News] = []
+        prepare(subject)
+
+    def explore(self, works: list[Work]) -> Future[Answer]:
+        self.sizes.append(len(works))
+        future: Future[Answer] = Future()
+        news, self._untold = self._untold, []
+        self.told += news
+        future.set_result(explore_and_tell(self._name, works, news))
+        return future
+
+
+def test_processes_tell_one_another_what_they_have_computed(expected: tuple[Goal, list[Case], Any]) -> None:
+    goal, cases, alone = expected
+    subject = subject_of(shared=True)
+    them, (first, second, third, fourth) = Explorers(subject, 3, None, Watch()), jobs_of(cases, goal)
+    helpers = [Recorder(subject), Recorder(subject)]
+    them._processes, them._ready = helpers, helpers[:]
+    them.submit(first)
+    assert summary([them.finish(first)]) == alone[:1]
+    them._idle = helpers[:1]
+    them.submit(second)
+    them._idle = helpers[1:]
+    them.submit(third)
+    assert helpers[0].told
+    assert len(helpers[1].told) > len(helpers[0].told)
+    assert them._heard
+    them._idle = []
+    them.submit(fourth)
+    assert summary([them.finish(job) for job in (second, third, fourth)]) == alone[1:]
+    assert them._heard == []
 
 
 def test_an_idle_process_takes_spare_jobs_last(expected: tuple[Goal, list[Case], Any]) -> None:
     goal, cases, alone = expected
     order: list[int] = []
 
-    class Recorder(Scripted):
-        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-            order.extend(i for i, case in enumerate(cases) if case is args[1][0].case)
+    class Ordered(Scripted):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            order.extend(i for i, case in enumerate(cases) if case is fn.args[1][0].case)
             return super().submit(fn, *args, **kwargs)
 
     them = Explorers(subject_of(), 1, None, Watch())
     (spare,), usual = jobs_of(cases[:1], goal, spare=True), jobs_of(cases[1:], goal)
     for job in (spare, *usual):
         them.submit(job)
-    them._given = Recorder()
+    them._given = Given(Ordered(), them._subject)
     them._hand_out()
     assert summary([them.finish(job) for job in (spare, *usual)]) == alone
     assert list(dict.fromkeys(order)) == [1, 2, 3, 0]
@@ -236,10 +272,14 @@ def test_an_executor_that_breaks_is_not_asked_again(expected: tuple[Goal, list[C
     assert them.alone
 
 
-def test_too_many_lost_workers_cost_the_pool(expected: tuple[Goal, list[Case], Any]) -> None:
+def test_too_many_lost_workers_cost_all_of_them(
+    expected: tuple[Goal, list[Case], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     goal, cases, alone = expected
+    monkeypatch.setattr(helpers, "prepare", _die_as)
     them = Explorers(subject_of(max_lost_workers=1), 1 + 1, None, Watch())
-    them._pool, them._workers = Pool(2, partial(_die_as, them._subject)), 2
+    helper = Process(them._subject)
+    them._processes, them._ready, them._idle = [helper], [helper], [helper]
     assert summary(explored(them, cases, goal)) == alone
     assert them.alone
 
@@ -249,17 +289,18 @@ def _die_as(subject: Subject) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_processes_that_cannot_start_are_not_counted(expected: tuple[Goal, list[Case], Any]) -> None:
+def test_processes_that_cannot_start_do_not_explore() -> None:
     them = Explorers(subject_of(), 2, None, Watch())
+    helper = Process(them._subject)
     failed, fine = Future[None](), Future[None]()
     failed.set_exception(LostWorkerError("lost"))
     fine.set_result(None)
-    them._ready(failed)
+    them._started(helper, failed)
     assert them.others == 0
-    them._ready(fine)
+    them._started(helper, fine)
     assert them.others == 1
     them.stop()
-    them._ready(fine)
+    them._started(helper, fine)
     assert them.others == 0
 
 

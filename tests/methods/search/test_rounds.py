@@ -6,7 +6,10 @@ import pytest
 import omdt
 from omdt import MDP
 from omdt.limits import Limits
+from omdt.methods.search.explorers import Explorers
+from omdt.methods.search.jobs import Job
 from omdt.methods.search.model import Model
+from omdt.methods.search.partial_tree import Leaf
 from omdt.methods.search.rounds import NEGLIGIBLE_SLACK
 from omdt.methods.search.settings import SearchSettings
 from omdt.rules import AvailableOnly
@@ -62,13 +65,14 @@ def test_every_round_leaves_a_bound_above_the_best_tree_until_it_is_proven() -> 
 def test_nodes_are_counted_and_the_first_rounds_are_short() -> None:
     rounds = rounds_of(model_of(environment("frozenlake_8x8"), 3))
     nodes = []
-    for _ in range(4):
+    for _ in range(10):
         before = rounds._watch.nodes
         rounds.round(lambda: None)
         nodes.append(rounds._watch.nodes - before)
     # The first round explores the root alone, for two nodes; a node may be explored further with a basis of its own.
     assert nodes[0] == 2
-    assert nodes[0] < nodes[1] < nodes[3]
+    assert nodes[0] < nodes[1] < max(nodes)
+    assert nodes[1] <= 4 * rounds._model.settings.cases_per_round
 
 
 def test_without_time_or_memory_cases_remain_open() -> None:
@@ -113,3 +117,36 @@ def test_memory_is_shared_between_frontiers_and_all_who_explore() -> None:
     assert one.explorers._subject.max_bytes == 2048 * 2**20 // 3
     assert one.explorers._subject.max_bytes // 3 == three.explorers._subject.max_bytes
     assert local.incumbent.tree is not None
+
+
+def test_cases_are_taken_in_an_order_that_depends_on_findings_alone() -> None:
+    """Whoever answers first, the next case is taken when the oldest one is put back."""
+    taken: list[list[object]] = []
+    for order in (1, -1):
+        rounds = rounds_of(model_of(environment("frozenlake_8x8"), 2, cases_under_way=4, cases_per_round=2))
+        explorers, seen = rounds.explorers, []
+
+        def submit(job: Job, explorers: Explorers = explorers, seen: list[object] = seen) -> None:
+            seen.append((job.case.bound, job.case.partial.tree, job.goal, job.nodes))
+            Explorers.submit(explorers, job)
+
+        explorers.submit = submit  # type: ignore[method-assign]
+        for _ in range(12):
+            for job in list(rounds._jobs)[::order]:
+                explorers.finish(job)
+            rounds.round(lambda: None)
+            assert len(rounds._jobs) == len(rounds.main.taken) <= 4
+        taken.append(seen)
+    assert len(taken[0]) > 10
+    assert taken[0] == taken[1]
+
+
+def test_a_case_that_a_better_tree_settles_is_not_explored() -> None:
+    rounds = rounds_of(model_of(environment("frozenlake_8x8"), 2))
+    for _ in range(3):
+        rounds.round(lambda: None)
+    nodes, job = rounds._watch.nodes, rounds._jobs[0]
+    rounds._incumbent.improve(Leaf(0), job.case.bound)
+    assert rounds._findings(job).closed == job.case.bound
+    assert job.findings is None
+    assert rounds._watch.nodes == nodes

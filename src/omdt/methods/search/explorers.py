@@ -12,18 +12,20 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from functools import partial
 
 from omdt.errors import LostWorkerError
+from omdt.methods.search.bounds.news import News
 from omdt.methods.search.exploration import explore
+from omdt.methods.search.helpers import Answer, Given, Helper, Process
 from omdt.methods.search.jobs import Job, Queue
 from omdt.methods.search.nodes import Findings
-from omdt.methods.search.subject import Subject, Work, explore_anywhere, explore_if_known, explore_in_worker, prepare
-from omdt.processes import POLL_SECONDS, Pool
+from omdt.methods.search.subject import Subject, Work
+from omdt.processes import POLL_SECONDS
 from omdt.watch import Watch
 
 LATE_SECONDS = 0.3
 """Seconds after the end of the search in which other processes may still hand in what they have: they look at the clock
 several times per second."""
 
-BATCH_SECONDS = 0.1
+BATCH_SECONDS = 0.2
 """Seconds that jobs take which are handed to a process together. While this process explores, its other threads wait up
 to some ten milliseconds until they can pass on what arrives, and the process that sent it waits for new jobs."""
 
@@ -49,15 +51,19 @@ class Explorers:
     """
 
     def __init__(self, subject: Subject, threads: int, given: Executor | None, watch: Watch) -> None:
-        self._subject, self._threads, self._given, self._watch = subject, threads, given, watch
+        self._subject, self._threads, self._watch = subject, threads, watch
+        self._given = None if given is None else Given(given, subject)
         self._settings = subject.model.settings
-        self._pool: Pool | None = None
-        # Guards everything below, which the threads of the pool change as well.
+        # Guards everything below, which the threads that wait for other processes change as well.
         self._changed = threading.Condition()
         self._queue = Queue()
+        self._processes: list[Process] = []
+        self._ready: list[Helper] = []
+        self._idle: list[Helper] = []
         self._away: list[list[Job]] = []
+        self._heard: list[News] = []
         self._pace = 1.0
-        self._workers, self._lost, self._stopped = 0, 0, False
+        self._lost, self._stopped = 0, False
         self._awaited: tuple[Job, Watch] | None = None
         self._error: Exception | None = None
         self.knowledge = subject.knowledge()
@@ -66,12 +72,12 @@ class Explorers:
     @property
     def others(self) -> int:
         """The number of other processes that are ready to explore; 0 with an executor, whose number is not known."""
-        return self._workers
+        return len(self._ready)
 
     @property
     def alone(self) -> bool:
         """Whether this process is the only one that explores."""
-        return self._given is None and self._workers == 0
+        return self._given is None and not self._ready
 
     def submit(self, job: Job) -> None:
         """Let a job be explored by whoever is free first."""
@@ -125,9 +131,9 @@ class Explorers:
     def stop(self) -> None:
         """End the processes, whatever they are doing."""
         with self._changed:
-            pool, self._pool, self._stopped, self._workers = self._pool, None, True, 0
-        if pool is not None:
-            pool.end()
+            self._stopped, self._ready, self._idle = True, [], []
+        for process in self._processes:
+            process.end()
 
     def _help(self, job: Job) -> None:
         """Do something useful until a job is done."""
@@ -158,6 +164,7 @@ class Explorers:
                 self._awaited = awaited, part
             if not self._is_away(job):
                 job.begin()
+            self._hear()
         try:
             findings = explore(self.knowledge, job.case, job.goal, job.nodes, part)
         except MemoryError:
@@ -170,6 +177,20 @@ class Explorers:
                 self._queue.add_first(job)
             else:
                 job.settle(findings)
+            if self.knowledge.exchanges is not None:
+                self._tell(self.knowledge.exchanges.news())
+
+    def _hear(self) -> None:
+        """Take what other processes have computed, between two explorations."""
+        if self.knowledge.exchanges is not None:
+            self.knowledge.exchanges.hear(self._heard)
+            self._heard = []
+
+    def _tell(self, news: list[News], teller: Helper | None = None) -> None:
+        """Let all other processes know what one has computed."""
+        for helper in self._processes:
+            if helper is not teller:
+                helper.tell(news)
 
     def _is_away(self, job: Job) -> bool:
         """Whether another process has a job."""
@@ -178,74 +199,64 @@ class Explorers:
 
     def _start_processes(self) -> None:
         """Start other processes if it is time for them; nobody waits until they are ready."""
-        worth_while = self._threads > 1 and self._watch.elapsed > self._settings.solo_seconds
-        if self._pool is None and not self._stopped and self._given is None and worth_while:
-            self._pool = Pool(self._threads - 1, partial(prepare, self._subject))
-            for _ in range(self._threads - 1):
-                self._pool.submit(_nothing).add_done_callback(self._ready)
+        wanted = self._given is None and not (self._processes or self._stopped)
+        if wanted and self._threads > 1 and self._watch.elapsed > self._settings.solo_seconds:
+            self._processes = [Process(self._subject) for _ in range(self._threads - 1)]
+            for process in self._processes:
+                process.start().add_done_callback(partial(self._started, process))
 
-    def _ready(self, future: Future[None]) -> None:
-        """Count a process that is ready to explore."""
+    def _started(self, helper: Helper, future: Future[None]) -> None:
+        """Let a process explore that is ready."""
         with self._changed:
             if future.exception() is None and not self._stopped:
-                self._workers += 1
+                self._ready.append(helper)
+                self._idle.append(helper)
         self._hand_out()
 
     def _hand_out(self) -> None:
         """Hand jobs to all others that are free."""
         with self._changed:
-            while not self._stopped and (self._given is not None or len(self._away) < self._workers):
+            while not self._stopped and (self._given is not None or self._idle):
                 batch = self._next_batch()
                 if not batch:
                     return
                 self._away.append(batch)
                 for job in batch:
                     job.begin()
-                try:
-                    self._submit_batch(batch)
-                except RuntimeError:
-                    # It is broken or was shut down.
-                    self._lose(batch, self._settings.max_lost_workers)
+                helper = self._given or self._idle.pop()
+                helper.explore(self._works(batch)).add_done_callback(partial(self._answered, helper, batch))
 
     def _next_batch(self) -> list[Job]:
         """The jobs that are handed out together: several if they are short, but no more than a fair share."""
-        share = 1 if self._given is not None else -(-self._queue.usual // (self._workers + 1))
+        share = 1 if self._given is not None else -(-self._queue.usual // (len(self._ready) + 1))
         fitting = max(1, min(share, int(BATCH_SECONDS / self._pace)))
         batch = [job for _ in range(fitting) if (job := self._queue.next_usual()) is not None]
         spare = None if batch else self._queue.next_spare()
         return batch if spare is None else [spare]
 
-    def _submit_batch(self, batch: list[Job], *, with_subject: bool = False) -> None:
-        """Submit a batch to the executor or the pool."""
-        deadline, subject = time.time() + self._watch.remaining, self._subject
-        works = [Work(job.case, job.goal, job.nodes, job.seconds, deadline) for job in batch]
-        future: Future[list[Findings]] | Future[list[Findings] | None]
-        if self._given is not None and with_subject:
-            future = self._given.submit(explore_anywhere, subject, works)
-        elif self._given is not None:
-            future = self._given.submit(explore_if_known, subject.name, works)
-        else:
-            assert self._pool is not None
-            future = self._pool.submit(explore_in_worker, subject.name, works)
-        future.add_done_callback(partial(self._arrived, batch))
+    def _works(self, batch: list[Job]) -> list[Work]:
+        deadline = time.time() + self._watch.remaining
+        return [Work(job.case, job.goal, job.nodes, job.seconds, deadline) for job in batch]
 
-    def _arrived(self, batch: list[Job], future: Future[list[Findings]] | Future[list[Findings] | None]) -> None:
-        """Take what another process found, in a thread of the pool or of the executor."""
+    def _answered(self, helper: Helper, batch: list[Job], future: Future[Answer]) -> None:
+        """Take what others found, in the thread that waited for it."""
         with self._changed:
             try:
-                found = future.result()
-                if found is None:
-                    self._submit_batch(batch, with_subject=True)
-                    return
+                found, news = future.result()
             except LOST:
-                self._lose(batch, 1)
+                self._lose(batch)
             except MemoryError:
+                self._away.remove(batch)
                 self.out_of_memory = True
             except Exception as error:
                 self._error = self._error or error
                 self._settle(batch, [job.furthest for job in batch])
             else:
                 self._settle(batch, found)
+                self._heard += news
+                self._tell(news, helper)
+            if helper in self._ready:
+                self._idle.append(helper)
             self._changed.notify_all()
         self._hand_out()
 
@@ -258,16 +269,12 @@ class Explorers:
         if self._awaited is not None and self._awaited[0].findings is not None:
             self._awaited[1].interrupt()
 
-    def _lose(self, batch: list[Job], times: int) -> None:
+    def _lose(self, batch: list[Job]) -> None:
         """Let jobs wait again that were lost on their way; with too many losses, this process explores alone."""
         self._away.remove(batch)
-        self._lost += times
+        self._lost += 1
         for job in reversed(batch):
             if job.findings is None:
                 self._queue.add_first(job)
         if self._lost >= self._settings.max_lost_workers:
-            self._given, self._workers = None, 0
-
-
-def _nothing() -> None:
-    """What a process does to show that it is ready."""
+            self._given, self._ready, self._idle = None, [], []

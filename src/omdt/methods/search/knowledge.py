@@ -11,6 +11,7 @@ from omdt import planning
 from omdt.mdp import Ints
 from omdt.methods.search.bounds.bases import Bases
 from omdt.methods.search.bounds.further import further_bounds
+from omdt.methods.search.bounds.news import Exchanges
 from omdt.methods.search.bounds.options import OptionBound
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Split, Tree
@@ -28,11 +29,14 @@ class Knowledge:
         bases: what losses are counted from.
         options: the option bound.
         further: all other bounds.
+        exchanges: what other processes tell and are told; None if there are none.
     """
 
-    def __init__(self, model: Model, symmetries: Symmetries, max_bytes: int) -> None:
-        self.model, self.symmetries, self._max_bytes = model, symmetries, max_bytes
-        self.bases = Bases(model, max_bytes)
+    def __init__(
+        self, model: Model, symmetries: Symmetries, max_bytes: int, exchanges: Exchanges | None = None
+    ) -> None:
+        self.model, self.symmetries, self._max_bytes, self.exchanges = model, symmetries, max_bytes, exchanges
+        self.bases = Bases(model, max_bytes, exchanges)
         self.options = OptionBound(model, self.bases.regions, max_bytes // 2)
         self.further = further_bounds(model)
         self._returns: dict[bytes, Certified[float]] = {}

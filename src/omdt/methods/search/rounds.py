@@ -63,7 +63,7 @@ class Rounds:
         memory = limits.memory_limit * 2**20
         self._max_vectors = memory // 6 // (8 * model.mdp.n_states)
         symmetries, self._slack = _symmetries(incumbent)
-        subject = Subject.of(model, symmetries, memory // 3 // limits.threads)
+        subject = Subject.of(model, symmetries, memory // 3 // limits.threads, shared=limits.threads > 1)
         self.explorers = Explorers(subject, limits.threads, executor, watch)
         self.count = 0
         self._jobs: deque[Job] = deque()
@@ -95,14 +95,14 @@ class Rounds:
         return max(min(self.main.bound + self._slack, self._incumbent.unrestricted), self._incumbent.value)
 
     def round(self, meanwhile: Callable[[], None]) -> None:
-        """Put together what comes of all cases that are under way, and let as many others follow.
+        """Put together what comes of the next cases that are under way, and let as many others follow.
 
         Args:
             meanwhile: what this process does while others explore the cases of the next round.
         """
         self.count += 1
         self._take()
-        for _ in range(len(self._jobs)):
+        for _ in range(min(len(self._jobs), self._model.settings.cases_per_round)):
             if self.done or self.explorers.out_of_memory:
                 break
             self._put(self._jobs.popleft())
@@ -119,7 +119,7 @@ class Rounds:
         nodes = min(settings.nodes_per_case, 2**self.count)
         # A case that takes long is cut off for raised targets to have their turn.
         seconds = settings.slice_seconds if self.raised.active else np.inf
-        for case in self.main.take(goal.target, settings.cases_per_round):
+        for case in self.main.take(goal.target, settings.cases_under_way):
             self._jobs.append(Job(case, goal, nodes, seconds))
             self.explorers.submit(self._jobs[-1])
 

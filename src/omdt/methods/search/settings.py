@@ -176,9 +176,13 @@ class SearchSettings:
 
     # Rounds
 
-    cases_per_round: int = 16
-    """Cases that are under way at the same time, whatever the number of processes, so that results do not depend on it.
-    Other processes have enough to do with them while this one climbs; more would be explored with an old incumbent."""
+    cases_per_round: int = 8
+    """Cases whose findings are put together per round, between two turns of the local search."""
+
+    cases_under_way: int = 24
+    """Cases that are explored or wait for it at the same time, whatever the number of processes, so that results do not
+    depend on it. With three rounds of cases, other processes have enough to do while this one climbs; more cases would
+    be explored with an old incumbent."""
 
     nodes_per_case: int = 128
     """Nodes per case and round; the first rounds explore fewer, so that a first bound comes soon."""

@@ -7,6 +7,7 @@ import threading
 import time
 from dataclasses import dataclass
 
+from omdt.methods.search.bounds.news import Exchanges, News
 from omdt.methods.search.exploration import explore
 from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.model import Model
@@ -17,21 +18,30 @@ from omdt.watch import Watch, one_thread
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What knowledge is made from; `name` tells the subjects of one process apart."""
+    """What knowledge is made from; `name` tells the subjects of one process apart.
+
+    Attributes:
+        name: no other subject has it.
+        model: the task.
+        symmetries: the renamings that leave it as it is.
+        max_bytes: memory for what a process keeps.
+        shared: whether processes tell one another what they have computed.
+    """
 
     name: str
     model: Model
     symmetries: Symmetries
     max_bytes: int
+    shared: bool = False
 
     @classmethod
-    def of(cls, model: Model, symmetries: Symmetries, max_bytes: int) -> "Subject":
+    def of(cls, model: Model, symmetries: Symmetries, max_bytes: int, *, shared: bool = False) -> "Subject":
         """A subject with a name of its own."""
-        return cls(f"{platform.node()}-{os.getpid()}-{next(_names)}", model, symmetries, max_bytes)
+        return cls(f"{platform.node()}-{os.getpid()}-{next(_names)}", model, symmetries, max_bytes, shared)
 
     def knowledge(self) -> Knowledge:
         """Knowledge to begin with."""
-        return Knowledge(self.model, self.symmetries, self.max_bytes)
+        return Knowledge(self.model, self.symmetries, self.max_bytes, Exchanges() if self.shared else None)
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,15 @@ def prepare(subject: Subject) -> None:
 def explore_in_worker(name: str, works: list[Work]) -> list[Findings]:
     """Explore cases one after another in a process that was prepared for the subject of this name."""
     return [_explored(_known[name], work) for work in works]
+
+
+def explore_and_tell(name: str, works: list[Work], news: list[News]) -> tuple[list[Findings], list[News]]:
+    """Explore cases with what others have computed; return also what this process has computed."""
+    exchanges = _known[name].exchanges
+    if exchanges is None:
+        return explore_in_worker(name, works), []
+    exchanges.hear(news)
+    return explore_in_worker(name, works), exchanges.news()
 
 
 def explore_if_known(name: str, works: list[Work]) -> list[Findings] | None:

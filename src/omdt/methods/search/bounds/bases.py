@@ -11,6 +11,7 @@ import numpy as np
 
 from omdt.mdp import EPSILON, Bools, Floats, Ints
 from omdt.methods.search.bounds.losses import FINITE, Losses
+from omdt.methods.search.bounds.news import Exchange, Exchanges
 from omdt.methods.search.bounds.pins import SAFE_PRODUCT, followed
 from omdt.methods.search.bounds.tables import Tables
 from omdt.methods.search.model import Model
@@ -56,10 +57,11 @@ class Bases:
         undecided: [S] −1, but 0 where it does not matter which action is taken.
         regions: of the states that matter; no question need tell the others apart.
         losses: relative to the best policy of any form.
+        exchanges: what other processes tell and are told; None if there are none.
     """
 
-    def __init__(self, model: Model, max_bytes: int) -> None:
-        self.model, self._max_bytes = model, max_bytes
+    def __init__(self, model: Model, max_bytes: int, exchanges: Exchanges | None = None) -> None:
+        self.model, self._max_bytes, self.exchanges = model, max_bytes, exchanges
         matters = model.decisive | ~model.allowed.all(axis=1)
         self.regions = Regions(model.sides, np.flatnonzero(matters) if matters.any() else None)
         self.undecided: Ints = np.where(matters, -1, 0) if matters.any() else np.full(model.mdp.n_states, -1)
@@ -71,8 +73,9 @@ class Bases:
         """The basis without leaves, for the budget of a goal; the last one of both kinds of targets is kept."""
         basis = self._general.get(goal.raised)
         if basis is None or basis.budget != goal.budget:
-            losses = self.losses.within(goal.budget, watch)
-            basis = Basis(self.undecided, losses, self.tables(losses, goal.budget, watch))
+            exchange = None if self.exchanges is None else self.exchanges.about((goal.raised, goal.budget))
+            losses = self._within(goal.budget, exchange, watch)
+            basis = Basis(self.undecided, losses, self.tables(losses, goal.budget, watch, exchange=exchange))
             self._general[goal.raised] = basis
         return basis.during(watch)
 
@@ -111,6 +114,7 @@ class Bases:
         *,
         shares: int = 1,
         certain: Floats | None = None,
+        exchange: Exchange | None = None,
     ) -> Tables:
         """Empty tables, with one of several equal shares of their memory."""
         settings = self.model.settings
@@ -123,7 +127,19 @@ class Bases:
             max_entries=max(settings.min_entries, self._max_bytes // 8 // shares // entry),
             watch=watch,
             certain=certain,
+            exchange=exchange,
         )
+
+    def _within(self, budget: float, exchange: Exchange | None, watch: Watch) -> Losses:
+        """Losses without the actions that no policy within a budget takes."""
+        if exchange is None:
+            return self.losses.within(budget, watch)
+        excluded = exchange.excluded(self.losses.delta.shape)
+        if excluded is not None:
+            return self.losses.without(excluded)
+        losses = self.losses.within(budget, watch)
+        exchange.add_excluded(np.isinf(losses.delta))
+        return losses
 
     def _pin(self, pins: Pins, general: Basis, target: float, watch: Watch) -> Basis | None:
         """A new basis of pinned states.

@@ -138,8 +138,13 @@ class Losses:
                 if self._cheapest(forced, self.settings.loss_tolerance * budget).bound > budget:
                     delta[s, a] = np.inf
                 forced[s] = -1
+        return self.without(np.isinf(delta))
+
+    def without(self, excluded: Bools) -> "Losses":
+        """The same without some actions [S, A], which lose an infinite amount."""
         restricted = copy(self)
-        restricted.delta, restricted._costs = delta, self._costs._replace(delta=delta)
+        restricted.delta = np.where(excluded, np.inf, self.delta)
+        restricted._costs = self._costs._replace(delta=restricted.delta)
         return restricted
 
     def among(self, states: Bools) -> "Losses":

@@ -20,8 +20,9 @@ import numpy as np
 from omdt.mdp import Floats, Ints
 from omdt.methods.search.bounds.growing import Growth
 from omdt.methods.search.bounds.losses import Losses
+from omdt.methods.search.bounds.news import Exchange, Known
 from omdt.methods.search.partial_tree import Leaf, Split, Tree
-from omdt.methods.search.regions import Region, Regions
+from omdt.methods.search.regions import Region, Regions, key_of
 from omdt.methods.search.settings import SearchSettings
 from omdt.watch import Watch
 
@@ -88,6 +89,9 @@ class Tables:
         regions: the regions it speaks of.
         budget: β.
         certain: [S, A] what every policy loses that takes an action in a state; None for nothing.
+
+    Args:
+        exchange: what other processes have computed and are told; None for nothing.
     """
 
     def __init__(
@@ -100,9 +104,10 @@ class Tables:
         max_entries: int,
         watch: Watch,
         certain: Floats | None = None,
+        exchange: Exchange | None = None,
     ) -> None:
         self.losses, self.regions, self.budget, self.certain = losses, regions, budget, certain
-        self.settings, self._watch = settings, watch
+        self.settings, self._watch, self._exchange = settings, watch, exchange
         self._negligible = settings.negligible_loss * budget
         self._work = 0
         self._memory = _Memory(max_entries)
@@ -126,11 +131,20 @@ class Tables:
         """A lower bound, at most `enough`, on what one leaf loses in a region."""
         loss, exact = self._memory.leaves.get((region.number, action), (-np.inf, False))
         if not exact and loss < enough:
-            loss = self._certain_loss(region, action)
-            if loss < enough:
-                loss = max(loss, self.together(((region, action),), enough))
-            self._memory.leaves[region.number, action] = (loss, loss < enough)
+            loss, exact = self._memory.leaves[region.number, action] = self._leaf(region, action, enough)
         return min(loss, enough)
+
+    def _leaf(self, region: Region, action: int, enough: float) -> Known:
+        """What one leaf loses, as this process computes it or another one has computed it."""
+        key = (b"", 0) if self._exchange is None else (key_of(region.states, len(self._forced)), action)
+        if self._exchange is not None and (known := self._exchange.leaf(key, enough)) is not None:
+            return known
+        loss = self._certain_loss(region, action)
+        if loss < enough:
+            loss = max(loss, self.together(((region, action),), enough))
+        if self._exchange is not None:
+            self._exchange.add_leaf(key, (loss, loss < enough))
+        return loss, loss < enough
 
     def together(self, leaves: tuple[tuple[Region, int], ...], enough: float) -> float:
         """A lower bound, as exact as `enough` needs, on what leaves lose together."""
