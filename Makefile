@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation reproduce docs clean
+.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -17,6 +17,7 @@ help:
 	@echo "make fuzz          compare search, programs and brute force on random problems (SECONDS=600 SEED=0)"
 	@echo "make fuzz-readers  read random bytes as files of every format (SECONDS=600 for each; Linux)"
 	@echo "make bench         print build, planning and simulation times"
+	@echo "make bench-first-use  CPU seconds of a first solve that compiles, and the kernels it compiles (a minute)"
 	@echo "make bench-formats print time and memory of reading large models"
 	@echo "make bench-growth  time and memory of the search as lakes and networks grow (up to 20 minutes)"
 	@echo "make bench-size    planning, trees, bounds and memory of every family from 10^3 to 10^6 states (up to five hours)"
@@ -78,6 +79,9 @@ fuzz-readers: install
 
 bench: install
 	$(BIN)/python benchmarks/foundation.py
+
+bench-first-use: install
+	$(BIN)/python benchmarks/first_use.py --kernels
 
 bench-formats: install
 	$(BIN)/python benchmarks/formats.py

@@ -11,7 +11,7 @@ import omdt
 ROOT = Path(omdt.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
-BASIC = {"arrays", "available", "counting", "errors", "files", "graph", "names"}
+BASIC = {"arrays", "available", "counting", "errors", "files", "graph", "lapack", "names"}
 FIRST_THREE = {"mdp", "splits", "tree", "exceptions"}
 ASKED = {"limits", "objective", "rules", "task"}
 CERTIFYING = {"check", "certificate", "questions"}
@@ -20,7 +20,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "names": set(),
     "terminal": set(),
-    "watch": set(),
+    "compiling": set(),
+    "watch": {"compiling"},
     "processes": {"errors"},
     "cluster": {"__version__", "errors"},
     "printing": {"comparing", "counting", "solution", "task", "tree"},
@@ -31,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "arrays": {"errors"},
     "available": {"arrays"},
     "graph": {"arrays"},
+    "lapack": {"arrays"},
     "mdp_checks": {"arrays", "counting", "errors"},
     "mdp_building": {"arrays", "counting", "errors", "mdp_checks", "source"},
     "mdp": BASIC | {"mdp_building", "mdp_checks", "source"},
@@ -56,8 +58,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "methods": BASIC
     | FIRST_THREE
     | ASKED
-    | {"cluster", "norms", "planning", "processes", "solution", "simulation", "systems", "methods", "unavailable"}
-    | {"watch"}
+    | {"cluster", "norms", "planning", "processes", "solution", "systems"}
+    | {"simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
     "solving": BASIC
     | FIRST_THREE

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
-from numba.core import event
 from threadpoolctl import ThreadpoolController
+
+from omdt.compiling import compile_clock
 
 TracePoint = tuple[float, float, float]
 """Seconds since the start, or nodes if their number is limited; value of the best tree; upper bound."""
@@ -34,34 +35,6 @@ class OutOfTimeError(Exception):
     """The time of a watch ended in the middle of a computation."""
 
 
-class _CompileClock(event.Listener):
-    """Adds up the seconds that numba compiles in this process; nested compilations count once."""
-
-    def __init__(self) -> None:
-        self._finished, self._depth, self._began = 0.0, 0, 0.0
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of compilation so far, including a compilation that is running."""
-        return self._finished + (time.perf_counter() - self._began if self._depth else 0.0)
-
-    def on_start(self, event: event.Event) -> None:
-        """A compilation begins."""
-        if self._depth == 0:
-            self._began = time.perf_counter()
-        self._depth += 1
-
-    def on_end(self, event: event.Event) -> None:
-        """A compilation ends."""
-        self._depth -= 1
-        if self._depth == 0:
-            self._finished += time.perf_counter() - self._began
-
-
-_compiling = _CompileClock()
-event.register("numba:compile", _compiling)  # type: ignore[no-untyped-call]
-
-
 class Watch:
     """The clock of one run and the record of what it has found so far.
 
@@ -78,7 +51,7 @@ class Watch:
         listener: Callable[[TracePoint], None] | None = None,
         node_limit: int | None = None,
     ) -> None:
-        self.start = time.perf_counter() - _compiling.seconds
+        self.start = time.perf_counter() - compile_clock.seconds
         self.time_limit = math.inf if time_limit is None else time_limit
         self.node_limit, self.nodes = node_limit, 0
         self.listener = listener
@@ -90,7 +63,7 @@ class Watch:
     @property
     def elapsed(self) -> float:
         """Seconds since the start, without the time in which numba compiled."""
-        return time.perf_counter() - _compiling.seconds - self.start
+        return time.perf_counter() - compile_clock.seconds - self.start
 
     @property
     def remaining(self) -> float:

@@ -70,9 +70,9 @@ def solve(
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """The best tree of a problem, drawn as text, with value, bound and proof."""
+    from omdt.cli.progress import showing_progress
     from omdt.limits import Limits
     from omdt.methods.registry import method_named
-    from omdt.methods.search.method import is_compiled
     from omdt.solving import solve as run
     from omdt.task import Size
 
@@ -87,8 +87,7 @@ def solve(
     mdp = load_problem(problem, settings, discount, fallback)
     if threads is None:
         threads = cores() if how.uses_cores and "scheduler" not in options else 1
-    doing = "solving" if is_compiled() else "compiling, once on this machine, and solving"
-    with naming_flags(), console(stderr=True).status(f"{doing} {escape(problem)}") as status:
+    with naming_flags(), showing_progress(console(stderr=True), f"solving {escape(problem)}") as line:
         solution = run(
             mdp,
             max_depth=depth,
@@ -101,7 +100,7 @@ def solve(
             memory_limit=memory_limit,
             node_limit=node_limit,
             unavailable=unavailable,
-            progress=lambda point: status.update(progress_line(*point)),
+            progress=lambda point: line.update(progress_line(*point[1:])),
             **options,
         )
     with saving(solution.save, output):
@@ -138,6 +137,6 @@ def _tell_of_early_end(solution: "Solution") -> None:
         raise typer.Exit(130)
 
 
-def progress_line(seconds: float, value: float, bound: float) -> str:
+def progress_line(value: float, bound: float) -> str:
     """What is shown while a search is under way."""
-    return f"value {value:.6g}   bound {bound:.6g}   at most {max(0.0, bound - value):.3g} more   {seconds:.0f} s"
+    return f"value {value:.6g}   bound {bound:.6g}   at most {max(0.0, bound - value):.3g} more"

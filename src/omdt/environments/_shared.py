@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse, special
+from scipy import sparse
 
 from omdt.errors import InputError
 from omdt.mdp import Floats, Ints
@@ -64,6 +64,9 @@ def moved(shape: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> Ints:
 
 def truncated_poisson(mean: float, largest: int) -> Floats:
     """[largest + 1] probabilities of 0 … largest under a Poisson distribution that cannot exceed `largest`."""
+    # Importing this takes a tenth of a second, and few environments need it.
+    from scipy import special
+
     counts = np.arange(largest + 1)
     # Logarithms relative to the most likely count, so that no mean is too large for the exponential.
     logarithms = special.xlogy(counts, mean) - special.gammaln(counts + 1)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from omdt.environments._shared import LARGEST_SEED, check, check_size, moved, transition_matrix
 from omdt.errors import InputError
@@ -129,6 +128,9 @@ def _read_map(map: str | Sequence[str]) -> Tiles:
 
 
 def _random_map(size: int, seed: int, hole_probability: float) -> Tiles:
+    # Importing this takes a tenth of a second, and no other lake needs it.
+    from scipy import ndimage
+
     check("size", size, low=2)
     check("seed", seed, 0, LARGEST_SEED)
     check("hole_probability", hole_probability, 0, 1)

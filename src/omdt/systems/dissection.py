@@ -182,7 +182,9 @@ def _split(indptr, indices, nodes, begin, end, reached, piece, here, level, foun
         stack[depth, 0], stack[depth, 1] = reached, after
         depth += 1
         reached = after
-    nodes[begin:end] = found[begin:end]
+    # A loop, because an assignment between slices takes two seconds to compile.
+    for i in range(begin, end):
+        nodes[i] = found[i]
     return depth
 
 
@@ -203,7 +205,8 @@ def _cut(indptr, indices, nodes, begin, end, level, found):  # type: ignore[no-u
             best, first, last = (j - i) / smaller, i, j
         i = j
     if last - first > WIDEST_CUT * (end - begin) or first == begin:
-        nodes[begin:end] = found[begin:end]
+        for k in range(begin, end):
+            nodes[k] = found[k]
         return begin, begin
     before, cut = begin, end
     for i in range(begin, first):

@@ -19,8 +19,7 @@ from omdt.limits import Limits
 from omdt.mdp import MDP
 from omdt.methods.options import SearchOptions
 from omdt.methods.search import method
-from omdt.methods.search.bounds.cheapest_kernels import cheapest_dense
-from omdt.methods.search.method import is_compiled, search
+from omdt.methods.search.method import search
 from omdt.methods.search.settings import SearchSettings
 from omdt.solution import Stop
 from omdt.task import Size, Task
@@ -316,17 +315,3 @@ def test_after_many_quiet_rounds_the_local_search_rests(monkeypatch: pytest.Monk
     assert solution.proven
     assert climbs[0] == settings.first_climbs
     assert {0, 1} <= set(climbs[1:])
-
-
-def test_whether_the_kernels_are_compiled_is_told_by_their_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    omdt.solve(environment("frozenlake_4x4"), max_depth=1)
-    assert is_compiled()
-
-    class Nowhere:
-        cache_path = str(tmp_path)
-
-    monkeypatch.setattr(cheapest_dense, "_cache", Nowhere(), raising=False)
-    assert cheapest_dense.stats.cache_path == str(tmp_path)
-    assert not is_compiled()

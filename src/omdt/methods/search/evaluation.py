@@ -19,6 +19,7 @@ from numba import njit
 from scipy import sparse
 
 from omdt import planning
+from omdt.lapack import solve_in_place
 from omdt.mdp import Floats, Ints
 from omdt.methods.search.model import Model
 from omdt.methods.search.sweeps import forward
@@ -173,20 +174,20 @@ def _gain(base, policy):  # type: ignore[no-untyped-def]
         return 0.0
     # Since γ P_π N = N − I, the matrix of the system is N_CC − γ P' N_{·C}.
     system = np.empty((n, n))
-    right = np.empty(n)
+    gains = np.empty((1, n))
     for i in range(n):
         s = changed[i]
-        right[i] = base.advantages[s, policy[s]]
+        gains[0, i] = base.advantages[s, policy[s]]
         for j in range(n):
             system[i, j] = inverse[s, changed[j]]
         for k in range(indptr[s * A + policy[s]], indptr[s * A + policy[s] + 1]):
             t = indices[k]
             for j in range(n):
                 system[i, j] -= discounted[k] * inverse[t, changed[j]]
-    gains = np.linalg.solve(system, right)
+    solve_in_place(system, gains)
     total = 0.0
     for i in range(n):
-        total += base.occupancies[changed[i]] * gains[i]
+        total += base.occupancies[changed[i]] * gains[0, i]
     return total
 
 

@@ -43,7 +43,7 @@ class Explorers:
         subject: what is explored.
         threads: how many processes may explore, this one included.
         given: the user's executor, which explores instead of this process as long as it answers, or None.
-        watch: ends the search; processes are started once the search has taken long enough to make it worth while.
+        watch: ends the search; processes are started once exploring has taken long enough to make it worth while.
 
     Attributes:
         knowledge: that of this process.
@@ -53,7 +53,7 @@ class Explorers:
     def __init__(self, subject: Subject, threads: int, given: Executor | None, watch: Watch) -> None:
         self._subject, self._threads, self._watch = subject, threads, watch
         self._given = None if given is None else Given(given, subject)
-        self._settings = subject.model.settings
+        self._settings, self._began = subject.model.settings, watch.elapsed
         # Guards everything below, which the threads that wait for other processes change as well.
         self._changed = threading.Condition()
         self._queue = Queue()
@@ -206,7 +206,7 @@ class Explorers:
     def _start_processes(self) -> None:
         """Start other processes if it is time for them; nobody waits until they are ready."""
         wanted = self._given is None and not (self._processes or self._stopped)
-        if wanted and self._threads > 1 and self._watch.elapsed > self._settings.solo_seconds:
+        if wanted and self._threads > 1 and self._watch.elapsed - self._began > self._settings.solo_seconds:
             self._processes = [Process(self._subject) for _ in range(self._threads - 1)]
             for process in self._processes:
                 process.start().add_done_callback(partial(self._started, process))

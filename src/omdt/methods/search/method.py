@@ -7,13 +7,11 @@ instead; and as soon as a tree returns as much as the best policy of any form, n
 """
 
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from omdt.errors import InputError
 from omdt.limits import Limits
 from omdt.methods.options import SearchOptions
-from omdt.methods.search.bounds.cheapest_kernels import cheapest_dense
 from omdt.methods.search.certifying import certified, check_certifiable
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.clustering import on_cluster
@@ -115,9 +113,3 @@ def _why_stopped(proof: Proof | None, watch: Watch) -> Stop:
     if watch.remaining == 0:
         return Stop.TIME
     return Stop.NODES if watch.out_of_nodes else Stop.HEURISTIC
-
-
-def is_compiled() -> bool:
-    """Whether the search was compiled on this machine before."""
-    folder = cheapest_dense.stats.cache_path
-    return folder is not None and any(Path(folder).glob("cheapest_kernels.cheapest_dense-*.nbi"))

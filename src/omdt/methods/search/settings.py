@@ -191,7 +191,8 @@ class SearchSettings:
     """Tables are made anew when the budget has shrunk to this part of the one they were made for."""
 
     solo_seconds: float = 1.0
-    """Other processes are started when the search has taken this long: starting them takes about as long."""
+    """Seconds of exploration after which other processes are started: starting them takes about as long. Compilation
+    does not count, so that this process compiles what they need and they only load it."""
 
     max_lost_workers: int = 5
     """After this many losses of a process, or of a job on its way to one, this process explores alone."""

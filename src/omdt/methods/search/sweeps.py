@@ -77,10 +77,16 @@ def sweep(arrays, order, rows, right, values, tolerance, sweeps):  # type: ignor
             return True
         for i in range(2):
             if count % LEAP == 0 and count < sweeps:
-                saved[:, i] = values[:S, i]
+                # Loops, because an assignment between slices takes two seconds to compile.
+                for s in range(S):
+                    saved[s, i] = values[s, i]
                 size[i] = _leap(changes[:, i], before[:, i], values[:, i])
-            elif count % LEAP == 1 and np.sum(changes[:, i] ** 2) > size[i] > 0.0:
-                values[:S, i] = saved[:, i]
+            elif count % LEAP == 1 and size[i] > 0.0:
+                square = 0.0
+                for s in range(S):
+                    square += changes[s, i] * changes[s, i]
+                for s in range(S if square > size[i] else 0):
+                    values[s, i] = saved[s, i]
     return False
 
 

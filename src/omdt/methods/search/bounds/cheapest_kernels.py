@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from omdt.lapack import solve_in_place
 from omdt.mdp import EPSILON
 from omdt.methods.search.sweeps import sweep
 
@@ -16,7 +17,7 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
     indptr, indices, data, delta, base = costs.indptr, costs.indices, costs.discounted, costs.delta, costs.base
     forced, inside, outside, shrink = prices.forced, prices.inside, prices.outside, costs.shrink
     S, A = delta.shape
-    V = np.zeros(S)
+    V = np.empty(S)
     changed = np.empty(S, dtype=np.int64)
     bound, loss, total = 0.0, 0.0, 0.0
     for _ in range(prices.iterations):
@@ -29,24 +30,25 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
         loss, total = 0.0, 0.0
         if n > 0 and memory[S, 0] == 0.0:
             system = np.empty((n, n))
-            right = np.zeros((n, 2))
+            losses = np.empty((2, n))
             for i in range(n):
                 s = changed[i]
                 row = s * A + policy[s]
                 for j in range(n):
                     system[i, j] = around.inverse[s, changed[j]] - around.product[row, changed[j]]
-                right[i, 1] = delta[s, policy[s]]
-                if forced[s] >= 0:
-                    right[i, 0] = right[i, 1]
-            y = np.linalg.solve(system, right)
+                losses[1, i] = delta[s, policy[s]]
+                losses[0, i] = losses[1, i] if forced[s] >= 0 else 0.0
+            solve_in_place(system, losses)
             for i in range(n):
-                memory[changed[i]] = y[i]
+                memory[changed[i], 0], memory[changed[i], 1] = losses[0, i], losses[1, i]
         memory[S, 0] = 1.0
         for i in range(n):
             s = changed[i]
             loss += around.visits[s] * memory[s, 0]
             total += around.visits[s] * memory[s, 1]
-            V += ((inside - outside) * memory[s, 0] + outside * memory[s, 1]) * around.columns[s]
+            price = (inside - outside) * memory[s, 0] + outside * memory[s, 1]
+            for t in range(S):
+                V[t] += price * around.columns[s, t]
         excess, better, cost = 0.0, 0, 0.0
         least = np.inf
         for s in range(S):
@@ -122,7 +124,8 @@ def cheapest_swept(costs, order, sweeps, prices, policy, memory):  # type: ignor
         safe = cost * (1 - 2 * S * EPSILON) - excess / costs.contraction * (1 + 4 * EPSILON)
         if bound < safe < np.inf:
             bound = safe
-            best_values[:] = V
+            for s in range(S):
+                best_values[s] = V[s]
         if better == 0 and settled:
             break
     loss, total = 0.0, 0.0

@@ -42,7 +42,7 @@ class DenseOptions:
         for _ in range(self.model.settings.option_iterations):
             watch.check()
             Q = self.model.look_ahead(V)
-            TV, box, action = _backup(V, Q, leaf_action, slots, self.inverses.stored)
+            TV, box, action = self._backed_up(V, Q, leaf_action, slots)
             slack = self._slack(V, Q, norm, defect)
             excess = max(float(np.max(TV - V)) + slack, 0.0)
             # Where V was a bound, so is T V; where V is the value of a policy, its residual makes it one.
@@ -55,10 +55,26 @@ class DenseOptions:
             uncertainty = excess / self.contraction
             if best <= target or (V is not start and uncertainty <= max(0.05 * (best - target), 8 * slack)):
                 break
-            system, constant = _semi_markov(self.model.arrays, leaf_action, box, action, self.inverses.stored)
+            system, constant = self._semi_markov(leaf_action, box, action)
             V = _solved(system, constant)
         visits = np.zeros(0) if best <= target else _solved(system.T, self.mdp.initial)
         return OptionValue(best, vector, visits)
+
+    def _backed_up(self, V: Floats, Q: Floats, leaf_action: Ints, slots: Ints) -> tuple[Floats, Ints, Ints]:
+        """T V with the box and the action that attain it, each [S]."""
+        S = self.mdp.n_states
+        best, box, action = np.full(S, -np.inf), np.full(S, -1, dtype=np.int64), leaf_action.copy()
+        _backup(V, Q, leaf_action, slots, self.inverses.stored, np.empty(S), best, box, action)
+        return best, box, action
+
+    def _semi_markov(self, leaf_action: Ints, box: Ints, action: Ints) -> tuple[Floats, Floats]:
+        """I − M [S, S] and c [S] of the equation V = c + M V of the policy that picks the given options."""
+        S = self.mdp.n_states
+        system, constant = np.eye(S), np.zeros(S)
+        by_box, place = np.argsort(box, kind="stable"), np.full(S, -1, dtype=np.int64)
+        stored = self.inverses.stored
+        _add_options(self.model.arrays, leaf_action, box, action, by_box, stored, place, system, constant)
+        return system, constant
 
     def _slack(self, V: Floats, Q: Floats, norm: float, defect: float) -> float:
         """Bound on the rounding error of T V, given the largest norm and defect of an inverse."""
@@ -72,21 +88,23 @@ def _solved(system: Floats, right: Floats) -> Floats:
     return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
 
 
+# What a kernel allocates by itself takes longer to compile; here its caller does.
+
+
 @njit(cache=True)
-def _backup(V, Q, leaf_action, slots, stored):  # type: ignore[no-untyped-def]
-    """T V with the box and the action that attain it."""
+def _backup(V, Q, leaf_action, slots, stored, gain, best, box, action):  # type: ignore[no-untyped-def]
+    """Write T V into `best`, and the box and the action that attain it where no leaf has the state; `gain` is scratch.
+
+    Before the call, `best` is −∞, `box` −1, and `action` that of the leaf.
+    """
     starts, members, offsets, inverses = stored.starts, stored.members, stored.offsets, stored.entries
     S, A = Q.shape
-    best = np.full(S, -np.inf)
-    box = np.full(S, -1, dtype=np.int64)
-    action = leaf_action.copy()
     for s in range(S):
         if leaf_action[s] >= 0:
             best[s] = Q[s, leaf_action[s]]
     for slot in slots:
         first = starts[slot]
         n = starts[slot + 1] - first
-        gain = np.empty(n)
         for a in range(A):
             # Where nothing is gained W is at most Q(s, a), and need not be computed if that is no better than the best.
             promising = False
@@ -106,20 +124,18 @@ def _backup(V, Q, leaf_action, slots, stored):  # type: ignore[no-untyped-def]
                     best[s] = total
                     box[s] = slot
                     action[s] = a
-    return best, box, action
 
 
 @njit(cache=True)
-def _semi_markov(arrays, leaf_action, box, action, stored):  # type: ignore[no-untyped-def]
-    """I − M and c of the equation V = c + M V of the policy that picks the given options."""
+def _add_options(  # type: ignore[no-untyped-def]
+    arrays, leaf_action, box, action, by_box, stored, place, system, constant
+):
+    """Subtract M from `system` and add c to `constant`; `by_box` sorts the states, and `place` is scratch, all −1."""
     indptr, indices, rewards = arrays.indptr, arrays.indices, arrays.rewards
     starts, members, offsets, inverses = stored.starts, stored.members, stored.offsets, stored.entries
-    S, A = rewards.shape
-    system = np.eye(S)
-    constant = np.zeros(S)
-    place = np.full(S, -1, dtype=np.int64)
+    A = rewards.shape[1]
     placed = -1
-    for s in np.argsort(box):
+    for s in by_box:
         a = action[s]
         if leaf_action[s] >= 0:
             constant[s] = rewards[s, a]
@@ -142,4 +158,3 @@ def _semi_markov(arrays, leaf_action, box, action, stored):  # type: ignore[no-u
             for k in range(indptr[t * A + a], indptr[t * A + a + 1]):
                 if place[indices[k]] < 0:
                     system[s, indices[k]] -= weight * arrays.discount * arrays.probabilities[k]
-    return system, constant

@@ -96,10 +96,11 @@ def _linked(arrays, starts, members):  # type: ignore[no-untyped-def]
     """The fields of `Links` for boxes whose states are members[starts[b] : starts[b + 1]]."""
     indptr, indices = arrays.indptr, arrays.indices
     S, A = arrays.rewards.shape
-    count = np.zeros(S + 1, dtype=np.int64)
+    first = np.zeros(S + 1, dtype=np.int64)
     for s in members:
-        count[s + 1] += 1
-    first = np.cumsum(count)
+        first[s + 1] += 1
+    for s in range(S):
+        first[s + 1] += first[s]
     place = np.zeros(len(members) + 1, dtype=np.int64)
     for s in range(S):
         for i in range(first[s], first[s + 1]):
@@ -108,17 +109,19 @@ def _linked(arrays, starts, members):  # type: ignore[no-untyped-def]
     filled = first.copy()
     pair = np.full(S, -1, dtype=np.int32)
     for b in range(len(starts) - 1):
-        states = members[starts[b] : starts[b + 1]]
-        for s in states:
+        for i in range(starts[b], starts[b + 1]):
+            s = members[i]
             pair[s] = filled[s]
             filled[s] += 1
-        for s in states:
+        for i in range(starts[b], starts[b + 1]):
+            s = members[i]
             at = place[pair[s]]
             for k in range(indptr[s * A], indptr[(s + 1) * A]):
                 t = indices[k]
                 successors[at] = pair[t] if pair[t] >= 0 else -1 - t
                 at += 1
-        pair[states] = -1
+        for i in range(starts[b], starts[b + 1]):
+            pair[members[i]] = -1
     return first, place, successors
 
 
