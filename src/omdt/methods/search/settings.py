@@ -58,7 +58,7 @@ class SearchSettings:
     """Estimated seconds up to which all trees are enumerated instead of searched."""
 
     enumerated_states: int = 400
-    """With fewer states the exact search is as fast as enumeration, and its bounds improve from the start."""
+    """With fewer states, `enumerated_seconds` shrinks with the cube of their number: exact search is faster then."""
 
     seconds_per_tree: float = 5e-4
     """Estimated seconds per evaluation of a tree, besides those per transition."""
