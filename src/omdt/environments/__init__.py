@@ -58,6 +58,10 @@ _PAPER: dict[str, _Entry] = {
 _FAMILIES: dict[str, _Entry] = {
     "frozenlake": _Entry("frozenlake", "frozenlake"),
     "system_administrator": _Entry("sysadmin", "system_administrator"),
+    "admission": _Entry("admission", "admission"),
+    "cart_pole": _Entry("cart_pole", "cart_pole"),
+    "maintenance": _Entry("maintenance", "maintenance"),
+    "mountain_car": _Entry("mountain_car", "mountain_car"),
 }
 _ENTRIES = {**_PAPER, **_FAMILIES}
 

@@ -1,10 +1,10 @@
 """What several environments need: checked parameters, moves on a grid, truncated demand, sparse transitions."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, special
 
 from omdt.errors import InputError
@@ -13,8 +13,14 @@ from omdt.mdp import Floats, Ints
 LARGEST_SEED = 2**32 - 1
 """The largest seed that numpy's older generator takes, from which the paper's random environments come."""
 
-MAX_TRANSITIONS = 30_000_000
+MAX_TRANSITIONS = 40_000_000
 """Maximum number of transitions of an environment; building and checking these takes one to two gigabytes."""
+
+CHUNK = 1 << 15
+"""Number of states whose transitions are computed at once; the temporary arrays of these take tens of megabytes."""
+
+Numbers = NDArray[np.int32]
+"""Numbers of states in large environments, where 64 bits would take twice the memory."""
 
 
 def check(parameter: str, value: float, low: float = -math.inf, high: float = math.inf) -> None:
@@ -75,3 +81,31 @@ def transition_matrix(successors: Ints, probabilities: ArrayLike) -> sparse.csr_
     S, A, K = successors.shape
     p = np.broadcast_to(np.asarray(probabilities, dtype=np.float64), successors.shape)
     return sparse.csr_array((p.ravel(), successors.ravel(), np.arange(S * A + 1) * K), shape=(S * A, S))
+
+
+def chunks(states: int) -> Iterator[slice]:
+    """Ranges that cover all states in order, for environments too large to compute all transitions at once."""
+    return (slice(start, min(start + CHUNK, states)) for start in range(0, states, CHUNK))
+
+
+def stacked_rows(parts: Iterable[tuple[Numbers, Floats]], rows: int, states: int, outcomes: int) -> sparse.csr_array:
+    """[rows, states] transitions from successive groups of rows, without copies of the whole.
+
+    Args:
+        parts: next states [n, K] and their probabilities [n, K] for n rows each. Outcomes of probability 0 are left
+            out, and the others have distinct next states in rising order.
+        rows: sum of all n.
+        states: number of states.
+        outcomes: largest K.
+    """
+    # Memory that is never written to is never taken, so the upper limit of what may come costs nothing.
+    indices, data = np.empty(rows * outcomes, dtype=np.int32), np.empty(rows * outcomes)
+    lengths = np.zeros(rows + 1, dtype=np.int32)
+    row = end = 0
+    for successors, probabilities in parts:
+        possible = probabilities > 0
+        start, end = end, end + int(np.count_nonzero(possible))
+        indices[start:end], data[start:end] = successors[possible], probabilities[possible]
+        lengths[row + 1 : row + 1 + len(possible)] = possible.sum(axis=1)
+        row += len(possible)
+    return sparse.csr_array((data[:end], indices[:end], np.cumsum(lengths, dtype=np.int32)), shape=(rows, states))
