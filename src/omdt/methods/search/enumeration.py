@@ -11,6 +11,7 @@ import numpy as np
 
 from omdt import planning
 from omdt.mdp import Floats, Ints
+from omdt.methods.search.effort import seconds_per_evaluation
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves
@@ -33,12 +34,6 @@ def can_enumerate(model: Model) -> bool:
     part = min(1.0, mdp.n_states / settings.enumerated_states) ** 3
     trees = count_trees(questions, mdp.n_actions, size.depth, size.leaves)
     return trees * seconds_per_evaluation(model) <= part * settings.enumerated_seconds
-
-
-def seconds_per_evaluation(model: Model) -> float:
-    """Estimated seconds for evaluating one policy."""
-    settings, mdp = model.settings, model.mdp
-    return settings.seconds_per_tree + settings.seconds_per_transition * int(mdp.transitions.nnz) / mdp.n_actions
 
 
 def count_trees(questions: int, actions: int, depth: int, leaves: int) -> float:

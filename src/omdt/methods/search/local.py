@@ -9,23 +9,26 @@ Before a climb ends with a new incumbent, all its small changes are evaluated, p
 every leaf, and every other threshold or value in every node. So the incumbent is locally optimal unless time runs out.
 """
 
+import math
 import time
 from collections.abc import Iterator
 
 import numpy as np
 
-from omdt import planning
 from omdt.limits import Limits
 from omdt.mdp import Ints
+from omdt.methods.search.aggregation import Coarse
 from omdt.methods.search.copying import Copying
+from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.evaluation import engine
-from omdt.methods.search.fitting import Fitting, gains_around, weighted_gains
+from omdt.methods.search.fitting import Fitting, gains_around
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
 from omdt.methods.search.neighbours import Candidate, Neighbours
-from omdt.methods.search.partial_tree import Leaf, Tree, count_leaves, to_policy
+from omdt.methods.search.partial_tree import Leaf, Tree, to_policy
 from omdt.methods.search.ranks import Ranks
 from omdt.methods.search.settings import DEFAULTS
+from omdt.methods.search.starts import Starts
 from omdt.task import Task
 from omdt.tree import TreePolicy
 from omdt.watch import Watch
@@ -51,9 +54,13 @@ class LocalSearch:
     Attributes:
         questions: the questions of the task.
         engine: evaluates policies; its base is the policy of the tree whose neighbours are tried.
+        evaluations: number of policies evaluated so far.
+        max_evaluations: number of evaluations after which the search ends.
     """
 
-    def __init__(self, model: Model, incumbent: Incumbent, seed: int, watch: Watch) -> None:
+    def __init__(
+        self, model: Model, incumbent: Incumbent, seed: int, watch: Watch, max_evaluations: float = math.inf
+    ) -> None:
         self.model, self.incumbent, self.watch = model, incumbent, watch
         self.random = np.random.default_rng(seed)
         self.questions = Ranks(model.task.splits)
@@ -61,9 +68,13 @@ class LocalSearch:
         self._states = np.arange(model.mdp.n_states)
         self._fitting = Fitting(model, self.questions, watch)
         self._neighbours = Neighbours(model, self.questions, self._fitting, watch)
-        self._starts = self._fitted_trees()
+        self._impatient = model.mdp.n_states >= model.settings.impatient_states
+        self._starting = Starts(model, self.questions, self._fitting, self.engine, watch)
+        starts = self._starting.of_many_states if self._impatient else self._starting.of_few_states
+        self._starts = starts(lambda: self.best)
         self._polished: Tree | None = None
         self._seconds, self._permitted = 0.0, True
+        self.evaluations, self.max_evaluations = 0, max_evaluations
 
     @property
     def single(self) -> bool:
@@ -76,11 +87,13 @@ class LocalSearch:
         return Leaf(0) if self.incumbent.tree is None else self.incumbent.tree
 
     def start(self) -> None:
-        """Evaluate all single leaves, and the trees that copy the optimal policy if these are small enough."""
-        for action in range(self.model.mdp.n_actions):
-            self.consider(Leaf(action))
-            if self._late():
-                return
+        """Find a first tree, and the trees that copy the optimal policy if these are small enough."""
+        if self._impatient and not self.single:
+            self._start_with_fitted_trees()
+        else:
+            self._start_with_leaves()
+        if self._late() and self.incumbent.tree is not None:
+            return
         copying = Copying(self.model, self.questions, self.watch)
         if not self.single:
             for tree in copying.optimal_copies():
@@ -91,15 +104,45 @@ class LocalSearch:
             if first is not None:
                 self.consider(first)
 
+    def _start_with_leaves(self) -> None:
+        """Evaluate all single leaves."""
+        for action in range(self.model.mdp.n_actions):
+            self.consider(Leaf(action))
+            if self._late():
+                return
+
+    def _start_with_fitted_trees(self) -> None:
+        """Evaluate fitted trees, then the best tree of a coarse model."""
+        for tree in self._starting.fitted():
+            self._try(tree)
+            if self._late():
+                return
+        model = self._starting.coarse_model()
+        if model is not None and not self._late():
+            self._try(model.refined(_best_on(model, self.model, self.watch)))
+
+    def _try(self, tree: Tree) -> None:
+        """Consider a tree if there is no better one."""
+        if self.incumbent.tree is None or self._evaluated(self.policy(tree)) > self.incumbent.value:
+            self.consider(tree)
+
     def climb(self, times: int) -> None:
-        """Climb from the next fitted trees, and when there are no more, from perturbations of the incumbent."""
+        """Climb from the next start, and when there are no more, from perturbations of the incumbent."""
         for _ in range(0 if self.single else times):
             if self._late() or self.incumbent.optimal_reached:
                 return
             tree = next(self._starts, None)
             if tree is None:
                 tree = self._neighbours.perturbed(self.best, gains_around(self.engine, self.model), self.random)
-            self.climb_from(tree)
+            if not self._impatient or self._hopeful(tree):
+                self.climb_from(tree)
+
+    def _hopeful(self, tree: Tree) -> bool:
+        """Whether a tree is good enough to climb from."""
+        if tree == self.incumbent.tree:
+            return True
+        optimum, share = self.model.optimal_return.value, self.model.settings.hopeful_shortfall
+        return optimum - self._evaluated(self.policy(tree)) <= share * (optimum - self.incumbent.value)
 
     def finish(self) -> None:
         """Spend the reserved time on making the incumbent locally optimal."""
@@ -119,7 +162,7 @@ class LocalSearch:
             gains = gains_around(self.engine, self.model)
             better = self._best_of(self._neighbours.promising(tree, gains))
             if better is None and tree == self.incumbent.tree and tree != self._polished:
-                better = self._best_of(self._neighbours.small_changes(tree))
+                better = self._best_of(self._neighbours.small_changes(tree, gains))
                 if better is None and not self._late():
                     self._polished = tree
                     self.watch.reserve(2 * self._seconds)
@@ -133,6 +176,7 @@ class LocalSearch:
         begin, policy = time.perf_counter(), self.policy(tree)
         self.engine.rebase(policy)
         self._seconds = time.perf_counter() - begin
+        self.evaluations += 1
         self._permitted = self.model.task.permits(policy)
         if self._permitted and self.engine.value > self.incumbent.value + self.incumbent.noise:
             self.incumbent.improve(tree, self.engine.value)
@@ -146,23 +190,7 @@ class LocalSearch:
         return self.questions.actions(tree, self._states)
 
     def _late(self) -> bool:
-        return self.watch.remaining == 0
-
-    def _fitted_trees(self) -> Iterator[Tree]:
-        """Trees fitted to the Q-values of the optimal policy, then to the gains around the incumbent and so on."""
-        mdp, watch = self.model.mdp, self.watch
-        q = planning.q_values(mdp, self.model.optimal)
-        advantages = q.value - q.value.max(axis=1, keepdims=True)
-        optimal = planning.occupancies(mdp, planning.greedy(q), watch).value
-        yield self._fitting.whole_tree(weighted_gains(self.model, advantages, optimal))
-        random = planning.occupancies(mdp, planning.random_policy(mdp), watch).value
-        for weights in (random, optimal + random, np.ones(mdp.n_states) / mdp.n_states):
-            yield self._fitting.whole_tree(weighted_gains(self.model, advantages, weights))
-        self.engine.rebase(self.policy(self.best))
-        for _ in range(self.model.settings.refitted_trees):
-            tree = self._fitting.whole_tree(gains_around(self.engine, self.model))
-            self.engine.rebase(self.policy(tree))
-            yield tree
+        return self.watch.remaining == 0 or self.evaluations >= self.max_evaluations
 
     def _best_of(self, candidates: Iterator[Candidate]) -> Tree | None:
         """The best candidate; None if none is better than the tree whose neighbours they are.
@@ -176,7 +204,7 @@ class LocalSearch:
             value = self._evaluated(policy)
             if value > best_value + self.incumbent.noise:
                 best_value, best_tree = value, tree
-                if self.model.mdp.n_states >= self.model.settings.impatient_states:
+                if self._impatient:
                     break
         return best_tree
 
@@ -184,6 +212,7 @@ class LocalSearch:
         """The return of a policy, −∞ if the rules forbid it; remembers how long the evaluation took."""
         if not self.model.task.permits(policy):
             return -np.inf
+        self.evaluations += 1
         begin = time.perf_counter()
         value = self.engine.evaluate(policy)
         self._seconds = time.perf_counter() - begin
@@ -191,6 +220,17 @@ class LocalSearch:
 
     def _polishing_seconds(self, tree: Tree) -> float:
         """Estimated seconds for evaluating all small changes of a tree."""
-        leaves, columns = count_leaves(tree), len(self.model.task.splits.feature_names)
-        changes = leaves * self.model.mdp.n_actions + (leaves - 1) * len(self.questions) / columns
-        return 2 * self._seconds * changes
+        most = evaluations_within(self.model, self.model.settings.step_seconds)
+        return 2 * self._seconds * min(most, self._neighbours.count_small_changes(tree))
+
+
+def _best_on(model: Coarse, whole: Model, watch: Watch) -> Tree:
+    """The best tree that local search finds on a coarse model within estimated seconds."""
+    part = watch.part(watch.remaining)
+    inner = Model.of(model.task, whole.settings, part)
+    most = evaluations_within(inner, whole.settings.coarse_seconds)
+    search = LocalSearch(inner, Incumbent(inner, 0.0, part), 0, part, most)
+    search.start()
+    while not (search._late() or search.single or search.incumbent.optimal_reached):
+        search.climb(1)
+    return search.best
