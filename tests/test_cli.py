@@ -29,6 +29,7 @@ REFERENCE = {
     ].items()
     if name in PAPER
 }
+SIZED = ("admission", "cart_pole", "maintenance", "mountain_car")
 SCRIPT = Path(sys.executable).with_name("omdt")
 
 
@@ -125,9 +126,12 @@ def test_envs_as_json_equals_the_reference(run):
     status, out, _ = run("envs", "--json")
     rows = {row["problem"]: row for row in json.loads(out)}
     assert status == 0
-    assert tuple(rows) == PAPER
-    for name, row in rows.items():
-        expected = REFERENCE[name]
+    assert tuple(rows) == (*PAPER, *SIZED)
+    for name in SIZED:
+        assert 900 < rows[name]["states"] < 1300
+        assert rows[name]["random_return"] < rows[name]["optimal_return"]
+    for name in PAPER:
+        row, expected = rows[name], REFERENCE[name]
         assert (row["states"], row["actions"], row["features"]) == tuple(
             expected[key] for key in ("n_states", "n_actions", "n_features")
         )
@@ -155,7 +159,7 @@ def test_the_table_of_envs_cuts_nothing_on_a_narrow_terminal(run, monkeypatch, c
     assert status == 0
     assert "…" not in out
     table = out.partition("\n\n")[0].splitlines()
-    assert [line.split()[0] for line in table] == ["environment", *PAPER]
+    assert [line.split()[0] for line in table] == ["environment", *PAPER, *SIZED]
     assert all(len(line.split()) == 6 and len(line) <= 80 for line in table)
 
 

@@ -182,10 +182,13 @@ class MDP:
         if self.reached.all():
             return self
         A, kept = self.n_actions, np.flatnonzero(self.reached)
-        rows = (kept[:, None] * A + np.arange(A)).ravel()
+        transitions = self.transitions[(kept[:, None] * A + np.arange(A)).ravel()]
+        # All next states are reached as well, so their columns need only new numbers.
+        numbers = np.cumsum(self.reached, dtype=transitions.indices.dtype) - 1
+        parts = (transitions.data, numbers[transitions.indices], transitions.indptr)
         return replace(
             self,
-            transitions=self.transitions[rows][:, kept],
+            transitions=sparse.csr_array(parts, shape=(len(kept) * A, len(kept))),
             rewards=self.rewards[kept],
             initial=self.initial[kept],
             features=self.features[kept],

@@ -108,19 +108,21 @@ def checked_transitions(matrix: sparse.csr_array, played: Ints, action_names: Se
         played: [S, A] that action.
         action_names: the names of the actions, for messages.
     """
-    if (bad := first_true(~(np.isfinite(matrix.data) & (matrix.data >= 0)))) is not None:
+    # Smallest and largest entry tell faster than a mask whether there is a mistake; both are NaN if any entry is.
+    valid = matrix.nnz == 0 or (matrix.data.min() >= 0 and matrix.data.max() < np.inf)
+    if not valid and (bad := first_true(~(np.isfinite(matrix.data) & (matrix.data >= 0)))) is not None:
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
         raise InputError(
             f"probability of moving from {_where(row, played, action_names)} to state "
             f"{matrix.indices[bad]} is {matrix.data[bad]}; probabilities must be numbers between 0 and 1"
         )
-    totals = matrix.sum(axis=1)
+    totals = _row_sums(matrix)
     if (bad := first_true(np.abs(totals - 1) > ROW_SUM_TOLERANCE)) is not None:
         raise InputError(
             f"probabilities of {_where(bad[0], played, action_names)} sum to {totals[bad]:.12g}, not to 1 "
             f"(within {ROW_SUM_TOLERANCE:g})"
         )
-    return _normalised(matrix)
+    return _normalised(matrix, totals)
 
 
 def check_finite_rewards(rewards: Floats, played: Ints, action_names: Sequence[str]) -> None:
@@ -196,15 +198,30 @@ def _where(row: int, played: Ints, action_names: Sequence[str]) -> str:
     return f"state {s}, action {b} ({action_names[b]!r})"
 
 
-def _normalised(matrix: sparse.csr_array) -> sparse.csr_array:
+def _row_sums(matrix: sparse.csr_array) -> Floats:
+    """[rows] the sum of each row."""
+    if np.any(matrix.indptr[1:] == matrix.indptr[:-1]):
+        return np.asarray(matrix.sum(axis=1), dtype=np.float64)
+    # What scipy computes as well, without the search for empty rows that takes it longer than the sums.
+    return np.asarray(np.add.reduceat(matrix.data, matrix.indptr[:-1]), dtype=np.float64)
+
+
+def _normalised(matrix: sparse.csr_array, totals: Floats) -> sparse.csr_array:
     """The matrix in canonical form, each row divided by its sum unless that is 1 up to rounding.
 
     A row of n entries divided by its sum adds up to 1 within n rounding errors, so doing it twice changes nothing.
+
+    Args:
+        matrix: is changed in place.
+        totals: [rows] the sum of each row of the matrix as it is given; overwritten.
     """
+    entries, canonical = matrix.nnz, matrix.has_canonical_format
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
+    if not canonical or matrix.nnz < entries:
+        # Another order of the same numbers rounds to another sum.
+        totals = _row_sums(matrix)
     lengths = np.diff(matrix.indptr)
-    totals = matrix.sum(axis=1)
     totals[np.abs(totals - 1) <= lengths * EPSILON] = 1.0
     if np.any(totals != 1.0):
         matrix.data /= np.repeat(totals, lengths)

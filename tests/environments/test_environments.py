@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.sparse.linalg import spsolve
+from single_steps import outcomes, reward, state_of
 
 from omdt import environments
 from omdt.environments import PAPER, describe, make, parameters, parse_parameters, registered
@@ -58,24 +59,6 @@ RETURNS = {
     "worst_return": lambda mdp: best_return(mdp, -1.0),
     "random_return": random_return,
 }
-
-
-def state_of(mdp: MDP, *observation: float) -> int:
-    (matches,) = np.nonzero((mdp.features == observation).all(axis=1))
-    assert len(matches) == 1
-    return int(matches[0])
-
-
-def outcomes(mdp: MDP, state: int, action: str) -> dict[tuple[float, ...], float]:
-    """Probability of each next observation."""
-    row = mdp.transitions[[state * mdp.n_actions + mdp.action_names.index(action)]].tocoo()
-    return {
-        tuple(mdp.features[successor].tolist()): float(p) for successor, p in zip(row.coords[1], row.data, strict=True)
-    }
-
-
-def reward(mdp: MDP, state: int, action: str) -> float:
-    return float(mdp.rewards[state, mdp.action_names.index(action)])
 
 
 def poisson(mean: float, largest: int) -> list[float]:
@@ -371,6 +354,14 @@ def test_xor_rewards_the_right_label() -> None:
         ("traffic_intersection", {"capacity": 2, "max_waiting_time": 3}, 2 * 3 * 3 * 3 + 1, 2),
         ("traffic_intersection", {"left_rate": 0.0, "right_rate": 0.0, "max_waiting_time": 1}, 3, 2),
         ("xor", {"points": 50, "seed": 3}, 50, 2),
+        ("admission", {"capacity": 3}, 48, 4),
+        ("admission", {"capacity": 1, "regular_arrivals": 0.0, "premium_service": 0.0}, 12, 4),
+        ("cart_pole", {"cart_points": 2, "pole_points": 2, "steps": 1}, 17, 2),
+        ("cart_pole", {"cart_points": 3, "pole_points": 3, "force": 0.0}, 82, 2),
+        ("cart_pole", {"cart_points": 3, "pole_points": 3, "force": 1000.0, "steps": 100}, 82, 2),
+        ("maintenance", {"machines": 10, "levels": 2}, 1024, 11),
+        ("maintenance", {"machines": 2, "levels": 9, "repair_probability": 1.0, "wear_probability": 0.0}, 81, 3),
+        ("mountain_car", {"size": 3}, 8, 3),  # no car comes to the goal backwards
     ],
 )
 def test_other_sizes_build(name: str, chosen: dict[str, object], states: int, actions: int) -> None:
@@ -548,6 +539,30 @@ def test_bad_assignments_are_explained(name: str, assignments: list[str], messag
         ("traffic_intersection", {"left_rate": -0.1}, "left_rate is -0.1; it must be finite and at least 0"),
         ("traffic_intersection", {"right_rate": math.inf}, "right_rate is inf"),
         ("traffic_intersection", {"switch_cost": math.nan}, "switch_cost is nan"),
+        ("admission", {"capacity": 0}, "capacity is 0; it must be finite and at least 1"),
+        ("admission", {"capacity": np.int64(10**12)}, "admission with capacity 1000000000000 would have up to"),
+        ("admission", {"regular_arrivals": 1.5}, "regular_arrivals is 1.5; it must be between 0 and 1"),
+        ("admission", {"premium_service": -0.1}, "premium_service is -0.1; it must be between 0 and 1"),
+        ("admission", {"premium_holding": math.nan}, "premium_holding is nan"),
+        ("admission", {"rejection_cost": math.inf}, "rejection_cost is inf"),
+        ("cart_pole", {"cart_points": 1}, "cart_points is 1; it must be finite and at least 2"),
+        ("cart_pole", {"pole_points": 1}, "pole_points is 1"),
+        ("cart_pole", {"pole_points": 10**6}, "cart_pole with 5 cart_points and 1000000 pole_points would have up to"),
+        ("cart_pole", {"steps": 0}, "steps is 0; it must be between 1 and 100"),
+        ("cart_pole", {"force": math.nan}, "force is nan; it must be between 0 and 1000"),
+        ("maintenance", {"machines": 11}, "machines is 11; it must be between 1 and 10"),
+        ("maintenance", {"levels": 1}, "levels is 1"),
+        ("maintenance", {"machines": 9}, "maintenance of 9 machines with 10 levels would have up to"),
+        ("maintenance", {"wear_probability": 1.1}, "wear_probability is 1.1"),
+        ("maintenance", {"repair_probability": -1.0}, "repair_probability is -1.0; it must be between 0 and 1"),
+        ("maintenance", {"production_ratio": -0.5}, "production_ratio is -0.5"),
+        ("maintenance", {"failure_cost": math.inf}, "failure_cost is inf; it must be a finite number"),
+        ("maintenance", {"repair_cost": math.nan}, "repair_cost is nan"),
+        ("mountain_car", {"size": 2}, "size is 2; it must be finite and at least 3"),
+        ("mountain_car", {"size": 10**5}, "mountain_car of size 100000 would have up to 120,000,000,000 transitions"),
+        ("mountain_car", {"steps": 0}, "steps is 0; it must be between 1 and 1000"),
+        ("mountain_car", {"force": -0.1}, "force is -0.1; it must be between 0 and 1"),
+        ("mountain_car", {"gravity": 2.0}, "gravity is 2.0"),
     ],
 )
 def test_bad_parameters_are_explained(name: str, chosen: dict[str, object], message: str) -> None:

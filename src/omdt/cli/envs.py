@@ -27,12 +27,12 @@ class Facts(TypedDict):
 
 def envs(as_json: AsJson = False) -> None:
     """Every registered environment with its sizes and returns."""
-    from omdt.environments import PAPER, make, parameters, registered
+    from omdt.environments import PAPER, listed, make, parameters, registered
 
     messages = console(stderr=True)
     rows = []
     with messages.status("building and planning") as status:
-        for name in PAPER:
+        for name in listed():
             status.update(f"building and planning {name}")
             rows.append(facts_of(make(name)))
     if as_json:

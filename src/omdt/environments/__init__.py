@@ -20,7 +20,7 @@ from omdt.source import Source
 if TYPE_CHECKING:
     from omdt.mdp import MDP
 
-__all__ = ["PAPER", "describe", "make", "parameters", "parse_parameters", "registered"]
+__all__ = ["PAPER", "describe", "listed", "make", "parameters", "parse_parameters", "registered"]
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,14 @@ _KINDS = {
 
 
 def registered() -> tuple[str, ...]:
-    """All names that `make` knows: the paper's thirteen, then the families whose size users choose."""
+    """All names that `make` knows: the paper's thirteen, then the families whose sizes users choose."""
     return tuple(_ENTRIES)
+
+
+def listed() -> tuple[str, ...]:
+    """The names whose defaults give different MDPs: all but the families from which the paper takes its members."""
+    in_paper = {entry.function for entry in _PAPER.values()}
+    return (*_PAPER, *(name for name, entry in _FAMILIES.items() if entry.function not in in_paper))
 
 
 def describe(name: str) -> str:
@@ -103,13 +109,17 @@ def make(name: str, **values: Any) -> "MDP":
 
     Args:
         name: one of `registered()`.
-        values: parameters of the environment, see `parameters(name)`; those left out give the paper's environment.
+        values: parameters of the environment, see `parameters(name)`; those left out have their defaults, which for the
+            paper's environments are the paper's.
     """
     entry = _entry(name)
     for parameter, value in values.items():
         kinds = _kinds(name, parameter)
         if not any(_fits(value, kind) for kind in kinds):
             raise InputError(f"parameter {parameter!r} of {name} is {value!r}; it must be {_spell(kinds)}")
+        if int in kinds and isinstance(value, Integral):
+            # Whole numbers of numpy would overflow where the size of an environment is computed.
+            values[parameter] = int(value)
     mdp: MDP = _builder(entry)(**entry.fixed, **values)
     source = Source.of(name, values, lambda settings: parse_parameters(name, settings))
     return (mdp if mdp.name == name else replace(mdp, name=name)).found_at(source)

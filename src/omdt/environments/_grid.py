@@ -19,7 +19,7 @@ SNAP = 1e-9
 """Points closer than this to a grid point, in units of the spacing, are on it: rounding must not add transitions."""
 
 SAMPLES = 1000
-"""Number of evenly spaced values by which a uniform distribution is represented; far more than grid points."""
+"""Number of evenly spaced values that stand for a uniform distribution; several per cell of the finest grids."""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def stacked_rows(parts: Iterable[tuple[Numbers, Floats]], rows: int, states: int
         states: number of states.
         outcomes: largest K.
     """
-    # Memory that is never written to is never taken, so the upper limit of what may come costs nothing.
+    # The system provides memory when it is first written to, so what is reserved beyond the transitions costs nothing.
     indices, data = np.empty(rows * outcomes, dtype=np.int32), np.empty(rows * outcomes)
     lengths = np.zeros(rows + 1, dtype=np.int32)
     row = end = 0

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from omdt.environments._shared import Numbers, check, check_finite, check_size, chunks, stacked_rows
 from omdt.errors import InputError
-from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
+from omdt.mdp import MDP, Bools, Floats, Ints
 
 # For each action which queue is served, 0 for regular and 1 for premium, and whether the customer at the door may join.
 ACTIONS = {
@@ -18,6 +18,9 @@ ACTIONS = {
     "serve_premium_reject": (1, False),
 }
 DOORS = 3
+
+ROUNDING = 1e-12
+"""Maximum distance of the sum of two probabilities from 1 that is taken for rounding."""
 
 
 def admission(
@@ -80,27 +83,33 @@ def admission(
         rule for convex costs of Van Mieghem (1995).
     """
     check("capacity", capacity, low=1)
-    arrivals, service = (regular_arrivals, premium_arrivals), (regular_service, premium_service)
-    for name, *both in (("arrivals", *arrivals), ("service", *service)):
-        check(f"regular_{name}", both[0], 0, 1)
-        check(f"premium_{name}", both[1], 0, 1)
-    check_finite({"regular_reward": regular_reward, "premium_reward": premium_reward})
-    check_finite({"regular_holding": regular_holding, "premium_holding": premium_holding})
-    check_finite({"rejection_cost": rejection_cost})
+    check("regular_arrivals", regular_arrivals, 0, 1)
+    check("premium_arrivals", premium_arrivals, 0, 1)
+    check("regular_service", regular_service, 0, 1)
+    check("premium_service", premium_service, 0, 1)
+    prices = {
+        "regular_reward": regular_reward,
+        "premium_reward": premium_reward,
+        "regular_holding": regular_holding,
+        "premium_holding": premium_holding,
+        "rejection_cost": rejection_cost,
+    }
+    check_finite(prices)
     shape = (capacity + 1, capacity + 1, DOORS)
     S, A = math.prod(shape), len(ACTIONS)
     check_size(f"admission with capacity {capacity}", S * A * 2 * DOORS)
 
+    arrivals = _arrivals(regular_arrivals, premium_arrivals)
+    service = (regular_service, premium_service)
     states = np.stack(np.unravel_index(np.arange(S), shape), axis=1)
-    share = states[:, :2] / capacity
-    holding = share**2 @ np.array([regular_holding, premium_holding])
+    holding = (states[:, :2] / capacity) ** 2 @ np.array([regular_holding, premium_holding])
     rewards = np.empty((S, A))
     for a, (served, admitted) in enumerate(ACTIONS.values()):
         queues, turned_away = _at_the_door(states, capacity, admitted)
         finished = (queues[:, served] > 0) * service[served]
         rewards[:, a] = (regular_reward, premium_reward)[served] * finished - rejection_cost * turned_away - holding
     return MDP(
-        transitions=_transitions(states, shape, _arrivals(*arrivals), service),
+        transitions=_transitions(states, shape, arrivals, service),
         rewards=rewards,
         initial=np.full(S, 1 / S),
         features=states.astype(np.float64),
@@ -113,13 +122,13 @@ def admission(
 
 def _arrivals(regular: float, premium: float) -> Floats:
     """[DOORS] probabilities that nobody, a regular or a premium customer comes to the door."""
-    nobody = 1 - regular - premium
-    if nobody < -EPSILON:
+    nobody = 1 - (regular + premium)
+    if nobody < -ROUNDING:
         raise InputError(
             f"regular_arrivals is {regular} and premium_arrivals is {premium}; at most one customer comes per step, so "
             "their sum must be at most 1"
         )
-    return np.array([max(nobody, 0.0), regular, premium])
+    return np.array([nobody if nobody > ROUNDING else 0.0, regular, premium])
 
 
 def _at_the_door(states: Ints, capacity: int, admitted: bool) -> tuple[Ints, Bools]:

@@ -10,7 +10,8 @@ from omdt.environments._shared import Numbers, check, check_size, stacked_rows
 from omdt.mdp import MDP, Floats
 
 GRAVITY, CART_MASS, POLE_MASS, HALF_LENGTH, TIME_STEP = 9.8, 1.0, 0.1, 0.5, 0.02
-MAX_POSITION, MAX_ANGLE = 2.4, math.radians(12)
+# The angle to the last bit as Gymnasium computes it, so that a pole at the limit falls neither here nor there.
+MAX_POSITION, MAX_ANGLE = 2.4, 12 * 2 * math.pi / 360
 MAX_VELOCITY, MAX_ANGULAR_VELOCITY = 2.0, 2.0
 START = 0.05
 FALLEN = (0.0, 0.0, math.pi / 2, 0.0)
@@ -57,7 +58,7 @@ def cart_pole(
         cart_points: number of positions and of velocities, at least 2.
         pole_points: number of angles and of angular velocities, at least 2.
         steps: time steps per decision, from 1 to 100.
-        force: of a push, in newtons.
+        force: of a push in newtons, from 0 to 1000.
         discount: γ of a decision.
 
     Source:
@@ -68,7 +69,7 @@ def cart_pole(
     check("cart_points", cart_points, low=2)
     check("pole_points", pole_points, low=2)
     check("steps", steps, 1, 100)
-    check("force", force, low=0)
+    check("force", force, 0, 1000)
     grid = _grid(cart_points, pole_points)
     S, pushes = grid.size + 1, [force * direction for direction in DIRECTIONS.values()]
     A = len(pushes)
@@ -116,8 +117,9 @@ def _swing(points: list[Floats], push: float, steps: int) -> Moved:
         thrust = (push + lever * w**2 * sine) / mass
         w_rate = (GRAVITY * sine - cosine * thrust) / (HALF_LENGTH * (4 / 3 - POLE_MASS * cosine**2 / mass))
         v_rate = thrust - lever * w_rate * cosine / mass
-        x, v = x + TIME_STEP * v, v + TIME_STEP * v_rate
-        angle, w = angle + TIME_STEP * w, w + TIME_STEP * w_rate
+        # What has fallen moves no further, since the laws of motion would take it to infinity.
+        time = TIME_STEP * standing
+        x, v, angle, w = x + time * v, v + time * v_rate, angle + time * w, w + time * w_rate
         standing &= (np.abs(x) <= MAX_POSITION) & (np.abs(angle) <= MAX_ANGLE)
         rewards += standing
     return Moved([x, v, angle, w], rewards, ended=~standing)

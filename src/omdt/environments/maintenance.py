@@ -50,9 +50,9 @@ def maintenance(
         machines: number of machines, from 1 to 10.
         levels: number of levels of wear, at least 2.
         wear_probability: that one of the machines is drawn to wear in a step.
-        repair_probability: that a repair is finished in a step; 2 / levels if not given, so that a machine takes about
-            as many repairs in its life whatever the number of levels.
-        production_ratio: production of each machine in relation to the one before it.
+        repair_probability: that a repair is finished in a step; 2 / levels if not given: with more levels machines last
+            longer, and repairs take longer in proportion.
+        production_ratio: production of each machine in relation to the one before it, from 0 to 10.
         failure_cost: of a failed machine per step.
         repair_cost: of the crew's work per step.
         discount: γ.
@@ -66,7 +66,7 @@ def maintenance(
     repaired = 2 / levels if repair_probability is None else repair_probability
     check("wear_probability", wear_probability, 0, 1)
     check("repair_probability", repaired, 0, 1)
-    check("production_ratio", production_ratio, low=0)
+    check("production_ratio", production_ratio, 0, 10)
     check("failure_cost", failure_cost)
     check("repair_cost", repair_cost)
     S, A = levels**machines, machines + 1
@@ -91,8 +91,8 @@ def _transitions(wear: Ints, levels: int, wears: float, repaired: float) -> spar
     """[S·A, S] from the wear of the machines [S, machines]."""
     S, machines = wear.shape
     A, strides = machines + 1, levels ** np.arange(machines)[::-1]
-    # Outcomes in rising order of the next state: one machine is new, nothing changes, one machine (the last one first)
-    # wears.
+    # Places of the outcomes, in rising order of the next state: one machine is as new, all stay as they are, and one
+    # machine wears, the last one first.
     REPAIRED, NOTHING, WORN = 0, 1, np.arange(2, machines + 2)[::-1]
 
     def rows() -> Iterator[tuple[Numbers, Floats]]:
@@ -102,13 +102,17 @@ def _transitions(wear: Ints, levels: int, wears: float, repaired: float) -> spar
             probabilities = np.zeros((n, A, machines + 2))
             successors[:, :, NOTHING], successors[:, :, REPAIRED] = now[:, None], now[:, None]
             successors[:, :, WORN] = now[:, None, None] + strides
-            probabilities[:, :, WORN] = (wears / machines * (wear[part] < levels - 1))[:, None, :]
-            for i in range(machines):
-                successors[:, i, REPAIRED] -= wear[part, i] * strides[i]
-                probabilities[:, i, WORN[i]] = 0.0
-                probabilities[:, i, WORN] *= 1 - repaired
-                probabilities[:, i, REPAIRED] = repaired * (wear[part, i] > 0)
-            probabilities[:, :, NOTHING] = 1 - probabilities.sum(axis=2)
+            can_wear = np.repeat((wear[part] < levels - 1)[:, None, :], A, axis=1)
+            can_wear[:, np.arange(machines), np.arange(machines)] = False
+            goes_on = 1 - repaired * (np.arange(A) < machines)
+            probabilities[:, :, WORN] = (goes_on * wears / machines)[:, None] * can_wear
+            # The sum of what keeps all machines as they are. As 1 less the other outcomes, rounding would make some zeros
+            # tiny probabilities.
+            probabilities[:, :, NOTHING] = goes_on * (1 - wears + wears / machines * (~can_wear).sum(axis=2))
+            worn = wear[part] > 0
+            successors[:, :machines, REPAIRED] -= (wear[part] * strides).astype(np.int32)
+            probabilities[:, :machines, REPAIRED] = repaired * worn
+            probabilities[:, :machines, NOTHING] += repaired * ~worn
             yield successors.reshape(n * A, -1), probabilities.reshape(n * A, -1)
 
     return stacked_rows(rows(), S * A, S, machines + 2)

@@ -50,8 +50,8 @@ def mountain_car(
         size: number of positions and of velocities, at least 3.
         steps: time steps per decision, from 1 to 1000. With few of them on a coarse grid, interpolation blurs the
             velocity.
-        force: change of the velocity by a push.
-        gravity: largest change of the velocity by the slope.
+        force: change of the velocity by a push per time step, from 0 to 1.
+        gravity: largest change of the velocity by the slope per time step, from 0 to 1.
         discount: γ of a decision.
 
     Source:
@@ -61,8 +61,8 @@ def mountain_car(
     """
     check("size", size, low=3)
     check("steps", steps, 1, 1000)
-    check("force", force, low=0)
-    check("gravity", gravity, low=0)
+    check("force", force, 0, 1)
+    check("gravity", gravity, 0, 1)
     grid = Grid((Axis(LEFT_WALL, GOAL, size), Axis(-MAX_SPEED, MAX_SPEED, size)))
     S, pushes = grid.size, [force * direction for direction in PUSHES.values()]
     A = len(pushes)
