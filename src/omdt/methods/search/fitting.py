@@ -41,9 +41,14 @@ class Stumps(NamedTuple):
 
 def gains_around(engine: Engine, model: Model) -> Floats:
     """[S, A] the gains of every action around the base policy of an engine."""
+    return weighted_gains(model, engine.advantages, mixed_visits(engine, model))
+
+
+def mixed_visits(engine: Engine, model: Model) -> Floats:
+    """[S] the occupancies of the base policy of an engine, mixed with a small part of all states alike."""
     x, mixing = engine.occupancies, model.settings.mixing
-    mixed = (1 - mixing) * x + mixing * x.sum() / len(x)
-    return weighted_gains(model, engine.advantages, mixed)
+    mixed: Floats = (1 - mixing) * x + mixing * x.sum() / len(x)
+    return mixed
 
 
 def weighted_gains(model: Model, advantages: Floats, weights: Floats) -> Floats:

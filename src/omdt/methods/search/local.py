@@ -20,7 +20,7 @@ from omdt.mdp import Ints
 from omdt.methods.search.aggregation import Coarse
 from omdt.methods.search.copying import Copying
 from omdt.methods.search.effort import evaluations_within
-from omdt.methods.search.evaluation import engine
+from omdt.methods.search.evaluation import Dense, engine
 from omdt.methods.search.fitting import Fitting, gains_around
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
@@ -86,18 +86,23 @@ class LocalSearch:
         """The incumbent, or any leaf if there is none."""
         return Leaf(0) if self.incumbent.tree is None else self.incumbent.tree
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether time is up or all evaluations are used."""
+        return self.watch.remaining == 0 or self.evaluations >= self.max_evaluations
+
     def start(self) -> None:
         """Find a first tree, and the trees that copy the optimal policy if these are small enough."""
         if self._impatient and not self.single:
             self._start_with_fitted_trees()
         else:
             self._start_with_leaves()
-        if self._late() and self.incumbent.tree is not None:
+        if self.exhausted and self.incumbent.tree is not None:
             return
         copying = Copying(self.model, self.questions, self.watch)
         if not self.single:
             for tree in copying.optimal_copies():
-                self.consider(tree)
+                self._try(tree)
         allowed = self.model.task.allowed
         if self.incumbent.tree is None and allowed is not None:
             first = copying.tree(allowed)
@@ -108,28 +113,30 @@ class LocalSearch:
         """Evaluate all single leaves."""
         for action in range(self.model.mdp.n_actions):
             self.consider(Leaf(action))
-            if self._late():
+            if self.exhausted:
                 return
 
     def _start_with_fitted_trees(self) -> None:
         """Evaluate fitted trees, then the best tree of a coarse model."""
         for tree in self._starting.fitted():
             self._try(tree)
-            if self._late():
+            if self.exhausted:
                 return
-        model = self._starting.coarse_model()
-        if model is not None and not self._late():
-            self._try(model.refined(_best_on(model, self.model, self.watch)))
+        found = self._found_on(self._starting.coarse_model())
+        if found is not None:
+            self._try(found)
 
     def _try(self, tree: Tree) -> None:
-        """Consider a tree if there is no better one."""
-        if self.incumbent.tree is None or self._evaluated(self.policy(tree)) > self.incumbent.value:
+        """Make a tree the incumbent if it is better; with many states, without advantages and occupancies."""
+        if not self._impatient or isinstance(self.engine, Dense):
             self.consider(tree)
+        elif (value := self._evaluated(self.policy(tree))) > self.incumbent.value + self.incumbent.noise:
+            self._improve(tree, value)
 
     def climb(self, times: int) -> None:
         """Climb from the next start, and when there are no more, from perturbations of the incumbent."""
         for _ in range(0 if self.single else times):
-            if self._late() or self.incumbent.optimal_reached:
+            if self.exhausted or self.incumbent.optimal_reached:
                 return
             tree = next(self._starts, None)
             if tree is None:
@@ -150,26 +157,34 @@ class LocalSearch:
         tree = self.incumbent.tree
         if tree is None or tree == self._polished:
             return
-        if not (self.single or self.incumbent.optimal_reached or self._late()):
+        if not (self.single or self.incumbent.optimal_reached or self.exhausted):
             self.climb_from(tree)
 
     def climb_from(self, tree: Tree) -> None:
         """Move to the best promising neighbour until none is better; try all small changes of a new incumbent."""
         self.consider(tree)
         for _ in range(self.model.settings.max_steps):
-            if self._late() or self.incumbent.optimal_reached:
+            if self.exhausted or self.incumbent.optimal_reached:
                 return
-            gains = gains_around(self.engine, self.model)
-            better = self._best_of(self._neighbours.promising(tree, gains))
-            if better is None and tree == self.incumbent.tree and tree != self._polished:
-                better = self._best_of(self._neighbours.small_changes(tree, gains))
-                if better is None and not self._late():
-                    self._polished = tree
-                    self.watch.reserve(2 * self._seconds)
+            better = self._better(tree)
             if better is None:
                 return
             tree = better
             self.consider(tree)
+
+    def _better(self, tree: Tree) -> Tree | None:
+        """A better neighbour of the tree that is the base of the engine; None if none is found."""
+        gains = gains_around(self.engine, self.model)
+        better = self._best_of(self._neighbours.promising(tree, gains))
+        if better is not None or tree != self.incumbent.tree or tree == self._polished:
+            return better
+        better = self._best_of(self._neighbours.small_changes(tree, gains))
+        if better is None and self._impatient:
+            better = self._best_of(self._neighbours.promising(tree, self._starting.imitation_gains()))
+        if better is None and not self.exhausted:
+            self._polished = tree
+            self.watch.reserve(2 * self._seconds)
+        return better
 
     def consider(self, tree: Tree) -> None:
         """Make this the tree whose neighbours are tried, and the incumbent if it is better."""
@@ -179,18 +194,18 @@ class LocalSearch:
         self.evaluations += 1
         self._permitted = self.model.task.permits(policy)
         if self._permitted and self.engine.value > self.incumbent.value + self.incumbent.noise:
-            self.incumbent.improve(tree, self.engine.value)
-            share = self.model.settings.polishing_share
-            polishing = min(share * self.watch.time_limit, self._polishing_seconds(tree))
-            self.watch.reserve(2 * self._seconds + polishing)
-            self.incumbent.report()
+            self._improve(tree, self.engine.value)
+
+    def _improve(self, tree: Tree, value: float) -> None:
+        """Make a tree of higher return the incumbent, and reserve time for polishing it."""
+        self.incumbent.improve(tree, value)
+        polishing = min(self.model.settings.polishing_share * self.watch.time_limit, self._polishing_seconds(tree))
+        self.watch.reserve(2 * self._seconds + polishing)
+        self.incumbent.report()
 
     def policy(self, tree: Tree) -> Ints:
         """[S] the actions of a tree."""
         return self.questions.actions(tree, self._states)
-
-    def _late(self) -> bool:
-        return self.watch.remaining == 0 or self.evaluations >= self.max_evaluations
 
     def _best_of(self, candidates: Iterator[Candidate]) -> Tree | None:
         """The best candidate; None if none is better than the tree whose neighbours they are.
@@ -199,7 +214,7 @@ class LocalSearch:
         """
         best_value, best_tree = self.engine.value if self._permitted else -np.inf, None
         for tree, policy in candidates:
-            if self._late():
+            if self.exhausted:
                 break
             value = self._evaluated(policy)
             if value > best_value + self.incumbent.noise:
@@ -223,14 +238,15 @@ class LocalSearch:
         most = evaluations_within(self.model, self.model.settings.step_seconds)
         return 2 * self._seconds * min(most, self._neighbours.count_small_changes(tree))
 
-
-def _best_on(model: Coarse, whole: Model, watch: Watch) -> Tree:
-    """The best tree that local search finds on a coarse model within estimated seconds."""
-    part = watch.part(watch.remaining)
-    inner = Model.of(model.task, whole.settings, part)
-    most = evaluations_within(inner, whole.settings.coarse_seconds)
-    search = LocalSearch(inner, Incumbent(inner, 0.0, part), 0, part, most)
-    search.start()
-    while not (search._late() or search.single or search.incumbent.optimal_reached):
-        search.climb(1)
-    return search.best
+    def _found_on(self, model: Coarse | None) -> Tree | None:
+        """The best tree that local search finds on a coarse model within estimated seconds; None without a model."""
+        if model is None or self.exhausted:
+            return None
+        part = self.watch.part(self.watch.remaining)
+        inner = Model.of(model.task, self.model.settings, part)
+        most = evaluations_within(inner, self.model.settings.coarse_seconds)
+        search = LocalSearch(inner, Incumbent(inner, 0.0, part), 0, part, most)
+        search.start()
+        while not (search.single or search.exhausted or search.incumbent.optimal_reached):
+            search.climb(1)
+        return model.refined(search.best)

@@ -16,7 +16,7 @@ from omdt import planning
 from omdt.mdp import Floats
 from omdt.methods.search.aggregation import Coarse, coarse
 from omdt.methods.search.evaluation import Engine
-from omdt.methods.search.fitting import Fitting, gains_around, weighted_gains
+from omdt.methods.search.fitting import Fitting, gains_around, mixed_visits, weighted_gains
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Tree
 from omdt.methods.search.ranks import Ranks
@@ -49,6 +49,10 @@ class Starts:
     def coarse_model(self) -> Coarse | None:
         """A coarse model in which the states that the optimal policy visits count half."""
         return coarse(self.model, self.questions, self._mixed_visits())
+
+    def imitation_gains(self) -> Floats:
+        """[S, A] the advantages of the optimal policy, weighted by the visits of the base policy of the engine."""
+        return weighted_gains(self.model, self._optimal_advantages(), mixed_visits(self.engine, self.model))
 
     def of_few_states(self, best: Callable[[], Tree]) -> Iterator[Tree]:
         """Trees fitted with all kinds of weights, then to the gains around the incumbent and so on.
@@ -91,10 +95,14 @@ class Starts:
 
     def _fitted(self, weights: Floats) -> Tree:
         """The tree that is fitted to the advantages of the optimal policy with the given weights [S]."""
+        return self.fitting.whole_tree(weighted_gains(self.model, self._optimal_advantages(), weights))
+
+    def _optimal_advantages(self) -> Floats:
+        """[S, A] how much worse every action is than the best one, if the optimal policy goes on from there."""
         if self._advantages is None:
             q = planning.q_values(self.model.mdp, self.model.optimal)
             self._advantages = q.value - q.value.max(axis=1, keepdims=True)
-        return self.fitting.whole_tree(weighted_gains(self.model, self._advantages, weights))
+        return self._advantages
 
     def _optimal_visits(self) -> Floats:
         """[S] the occupancies of the optimal policy."""
