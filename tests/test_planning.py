@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from omdt import MDP, InputError, TreePolicy, evaluate, planning, systems
+from omdt import MDP, InputError, TreePolicy, evaluate, planning
 from omdt.environments import PAPER
-from omdt.planning import Certified
+from omdt.planning import Certified, optimal
+from omdt.systems import choice
 from omdt.watch import Watch
 from random_mdps import Model, sparse_rows
 from strategies import DISCOUNTS, environment, mdps, models, random_tree, trees
@@ -42,9 +43,9 @@ def dense_values(mdp: MDP, policy: np.ndarray) -> np.ndarray:
 
 
 def use_dense_states(patch: pytest.MonkeyPatch, states: int) -> None:
-    """Plan with dense factors up to so many states, and forget what was planned otherwise."""
-    patch.setattr(systems, "DENSE_STATES", states)
-    planning._OPTIMA.clear()
+    """Plan with dense factors up to this number of states, and forget what was planned otherwise."""
+    patch.setattr(choice, "DENSE_STATES", states)
+    optimal._OPTIMA.clear()
 
 
 def policies(mdp: MDP) -> list[np.ndarray]:
@@ -168,10 +169,10 @@ def test_iterative_intervals_contain_the_exact_answer(model):
     exact = [exact_values(mdp, policy) for policy in policies(mdp)]
     with pytest.MonkeyPatch.context() as patch:
         use_dense_states(patch, 0)
-        optimal = planning.optimal_values(mdp)
+        best = planning.optimal_values(mdp)
         random = planning.policy_values(mdp, planning.random_policy(mdp))
         visits = planning.occupancies(mdp, planning.random_policy(mdp))
-    assert_contains(optimal, [max(values[s] for values in exact) for s in range(mdp.n_states)])
+    assert_contains(best, [max(values[s] for values in exact) for s in range(mdp.n_states)])
     assert_contains(random, exact_values(mdp, planning.random_policy(mdp)))
     assert_contains(visits, exact_occupancies(mdp, planning.random_policy(mdp)))
     assert_sharp(random)
@@ -264,7 +265,7 @@ def test_the_iterative_path_agrees_with_the_dense_one(mdp, seed):
 def test_both_paths_agree_on_the_environments_and_with_the_reference(name, monkeypatch):
     mdp = environment(name)
     random = planning.random_policy(mdp)
-    for dense_states in (0, systems.DENSE_STATES):
+    for dense_states in (0, choice.DENSE_STATES):
         use_dense_states(monkeypatch, dense_states)
         values = {
             "optimal_return": planning.optimal_values(mdp),
@@ -494,7 +495,7 @@ LARGE = {"grid": lambda discount: grid(40, discount), "mixing": lambda discount:
 @pytest.mark.parametrize("kind", LARGE)
 def test_many_states_agree_with_a_sparse_factorisation_at_any_discount(kind, discount):
     mdp = LARGE[kind](discount)
-    assert mdp.n_states > systems.DENSE_STATES
+    assert mdp.n_states > choice.DENSE_STATES
     policy = np.random.default_rng(2).integers(mdp.n_actions, size=mdp.n_states)
     P, r = planning.markov_chain(mdp, policy)
     system = (sparse.eye_array(mdp.n_states) - discount * P).tocsc()
@@ -505,20 +506,6 @@ def test_many_states_agree_with_a_sparse_factorisation_at_any_discount(kind, dis
     np.testing.assert_allclose(visits.value, judge.solve(mdp.initial, trans="T"), rtol=0, atol=2 * visits.error)
     assert values.error <= 1e-11 * size + 1e-14 / (1 - discount) * size
     assert visits.error <= 1e-10 / (1 - discount) + 1e-14 / (1 - discount) ** 2
-
-
-@pytest.mark.parametrize("solver", ["by_krylov", "by_factors", "by_sweeps"])
-@pytest.mark.parametrize("kind", LARGE)
-def test_every_solver_alone_is_right_or_leaves_the_rest_to_others(kind, solver, monkeypatch):
-    mdp = LARGE[kind](0.99)
-    policy = np.random.default_rng(2).integers(mdp.n_actions, size=mdp.n_states)
-    expected = planning.policy_values(mdp, policy)
-    for other in {"by_krylov", "by_factors", "by_sweeps"} - {solver}:
-        monkeypatch.setattr(systems.System, other, lambda self: None)
-    values = planning.policy_values(mdp, policy)
-    assert np.abs(values.value - expected.value).max() <= values.error + expected.error
-    if (kind, solver) != ("mixing", "by_factors"):
-        assert values.error <= 1e-9 * np.abs(values.value).max()
 
 
 @pytest.mark.parametrize("kind", LARGE)
@@ -546,7 +533,7 @@ def test_the_return_of_a_policy_contains_the_exact_one(model, seed):
     returned = planning.policy_return(mdp, policy)
     exact = sum(Fraction(p) * v for p, v in zip(mdp.initial.tolist(), exact_values(mdp, policy), strict=True))
     assert Fraction(returned.lower) <= exact <= Fraction(returned.upper)
-    assert returned.error <= 2 * planning.expected_return(mdp, planning.policy_values(mdp, policy)).error
+    assert returned.error <= 2 * planning.expected_return(mdp, planning.policy_values(mdp, policy)).error + 1e-290
 
 
 def test_states_that_are_never_visited_do_not_blur_a_return():
@@ -577,3 +564,14 @@ def test_the_scale_counts_rewards_that_cancel():
     assert planning.scale(back) == pytest.approx((1 + 1) / (1 - 0.9**2))
     nothing = MDP.from_dense(np.ones((1, 1, 1)), [[0.0]], [1], [[0]])
     assert planning.scale(nothing) == 0
+
+
+@given(models(max_states=3, max_actions=3, discounts=HARD_DISCOUNTS), st.integers(0, 1000))
+def test_restricted_values_are_those_of_the_best_policy_that_plays_the_forced_actions(model, seed):
+    mdp = model.mdp()
+    forced = np.random.default_rng(seed).integers(-1, mdp.n_actions, size=mdp.n_states)
+    kept = [policy for policy in policies(mdp) if np.all((forced < 0) | (policy == forced))]
+    exact = [exact_values(mdp, policy) for policy in kept]
+    values = planning.restricted_values(mdp, forced, planning.optimal_values(mdp).value)
+    assert_contains(values, [max(policy[s] for policy in exact) for s in range(mdp.n_states)])
+    assert_sharp(values, max(float(max(abs(v) for policy in exact for v in policy)), 0.0))

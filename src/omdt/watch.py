@@ -171,6 +171,11 @@ class Watch:
             self.listener((seconds, value, bound))
 
 
+def late(watch: Watch | None) -> bool:
+    """Whether there is a watch and its time is up."""
+    return watch is not None and watch.remaining == 0
+
+
 @cache
 def _controller() -> ThreadpoolController:
     """The linear algebra libraries of this process; finding them takes milliseconds."""

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omdt.environments._grid import Axis, Grid
 
+# Without a deadline, since the first example of a slow machine takes long.
+REPEATABLE = settings(max_examples=60, deadline=None, derandomize=True)
 AXES = st.builds(
     lambda low, width, n: Axis(low, low + width, n),
     st.floats(-10, 10),
@@ -15,6 +17,7 @@ AXES = st.builds(
 )
 
 
+@REPEATABLE
 @given(st.lists(AXES, min_size=1, max_size=4), st.integers(0, 2**32 - 1))
 def test_spreading_keeps_the_mean(axes, seed):
     grid = Grid(tuple(axes))
@@ -33,6 +36,7 @@ def test_spreading_keeps_the_mean(axes, seed):
         )
 
 
+@REPEATABLE
 @given(st.lists(AXES, min_size=1, max_size=3))
 def test_a_grid_point_is_spread_over_itself_alone(axes):
     grid = Grid(tuple(axes))
@@ -53,6 +57,7 @@ def test_points_beyond_the_ends_count_as_the_ends():
     assert (interval + share).tolist() == [0, 0, 4, 4]
 
 
+@REPEATABLE
 @given(st.floats(0.01, 100), st.integers(2, 50))
 def test_symmetric_axes_are_symmetric_to_the_last_bit(largest, n):
     values = Axis(-largest, largest, n).values

@@ -106,8 +106,7 @@ def _transitions(wear: Ints, levels: int, wears: float, repaired: float) -> spar
             can_wear[:, np.arange(machines), np.arange(machines)] = False
             goes_on = 1 - repaired * (np.arange(A) < machines)
             probabilities[:, :, WORN] = (goes_on * wears / machines)[:, None] * can_wear
-            # The sum of what keeps all machines as they are. As 1 less the other outcomes, rounding would make some zeros
-            # tiny probabilities.
+            # Summed up from its parts: as 1 less the other outcomes, a probability of 0 may be rounded to a tiny one.
             probabilities[:, :, NOTHING] = goes_on * (1 - wears + wears / machines * (~can_wear).sum(axis=2))
             worn = wear[part] > 0
             successors[:, :machines, REPAIRED] -= (wear[part] * strides).astype(np.int32)

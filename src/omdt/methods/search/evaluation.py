@@ -9,18 +9,20 @@ a linear system of the size of C (Woodbury). There are three engines:
 
 - `Acyclic`: no state can be visited twice, except by staying in it; one pass in topological order is exact.
 - `Dense`: few states; N is kept, and other policies are evaluated by low-rank updates.
-- `Sparse`: many states; every policy is evaluated by `omdt.planning`.
+- `Sparse`: many states; sparse factors are kept, and precondition the systems of other policies.
 """
 
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
+from scipy import sparse
 
 from omdt import planning
 from omdt.mdp import Floats, Ints
 from omdt.methods.search.model import Model
 from omdt.methods.search.sweeps import forward
+from omdt.systems import System, Use
 from omdt.watch import Watch
 
 
@@ -178,30 +180,55 @@ def _gain(base, policy):  # type: ignore[no-untyped-def]
 
 
 class Sparse:
-    """Evaluates every policy separately, starting from the values of the base policy.
+    """Evaluates policies by the kept factors of the base policy, or whatever stands in for them where they fill up.
 
-    When time runs out during an evaluation, the certified lower bound of the return is taken for the return.
+    They are the preconditioner of the system of another policy (`omdt.systems.krylov`): a policy that differs in k
+    states takes at most k + 1 solutions with these factors. When time runs out during an evaluation, a certified lower
+    bound of the return is taken for the return.
     """
 
     def __init__(self, model: Model, watch: Watch) -> None:
         self.model, self.watch = model, watch
-        self.values: Floats | None = None
+        self._system: System | None = None
+        self._values: Floats | None = None
 
     def rebase(self, policy: Ints) -> None:
         """Make this the base policy."""
-        mdp = self.model.mdp
-        values = planning.policy_values(mdp, policy, self.watch, start=self.values)
-        self.value, self.values = self._return(planning.policy_return(mdp, policy, self.watch)), values.value
-        self.occupancies = planning.occupancies(mdp, policy, self.watch).value
-        self.advantages = _advantages(self.model, values.value)
+        mdp, M = self.model.mdp, self._matrix(policy)
+        self._system = System(M, self.model.norms.shrinkage, use=Use.MANY)
+        self._values = self._solved(self._system, policy)
+        self.value = self._return(self._system, policy, self._values)
+        self.occupancies = self._system.solve_transposed(mdp.initial, watch=self.watch)
+        self.advantages = _advantages(self.model, self._values)
 
     def evaluate(self, policy: Ints) -> float:
         """The return of a policy."""
-        values = planning.policy_values(self.model.mdp, policy, self.watch, start=self.values)
-        return self._return(planning.expected_return(self.model.mdp, values))
+        near = None if self._system is None else self._system.inverse
+        system = System(self._matrix(policy), self.model.norms.shrinkage, near=near)
+        return self._return(system, policy, self._solved(system, policy))
 
-    def _return(self, expected: planning.Certified[float]) -> float:
-        return expected.lower if self.watch.remaining == 0 else expected.value
+    def _matrix(self, policy: Ints) -> sparse.csr_array:
+        """[S, S] γ P of a policy."""
+        arrays, mdp = self.model.arrays, self.model.mdp
+        rows = np.arange(mdp.n_states) * mdp.n_actions + policy
+        whole = sparse.csr_array((arrays.discounted, arrays.indices, arrays.indptr), shape=mdp.transitions.shape)
+        return whole[rows]
+
+    def _solved(self, system: System, policy: Ints) -> Floats:
+        values = system.solve(self._rewards(policy), self._values, watch=self.watch)
+        values[self.model.mdp.terminal] = 0.0
+        return values
+
+    def _return(self, system: System, policy: Ints, values: Floats) -> float:
+        mdp = self.model.mdp
+        if self.watch.remaining > 0:
+            return float(mdp.initial @ values)
+        certified = planning.certified_values(mdp, policy, system, self._rewards(policy), values, self.watch)
+        return planning.expected_return(mdp, certified).lower
+
+    def _rewards(self, policy: Ints) -> Floats:
+        rewards: Floats = self.model.mdp.rewards[np.arange(self.model.mdp.n_states), policy]
+        return rewards
 
 
 def _advantages(model: Model, values: Floats) -> Floats:

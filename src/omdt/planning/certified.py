@@ -1,0 +1,55 @@
+"""Certified: numbers and arrays with a bound on their error, and how rounding adds to it."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from omdt.mdp import EPSILON, Floats
+
+T = TypeVar("T", float, Floats)
+
+UNDERFLOW = 2.0**-1000
+"""More than what underflow can add to an error in any of our sums."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certified(Generic[T]):
+    """A number or array with a bound on its distance from the true one.
+
+    Attributes:
+        value: the estimate.
+        errors: bound on the distance; for an array either one bound for all entries, or one per entry.
+    """
+
+    value: T
+    errors: float | T
+
+    @property
+    def error(self) -> float:
+        """What any entry differs by at most."""
+        return float(np.max(self.errors))
+
+    @property
+    def lower(self) -> T:
+        """A lower bound on the true value."""
+        return _toward(self.value - self.errors, -np.inf)
+
+    @property
+    def upper(self) -> T:
+        """An upper bound on the true value."""
+        return _toward(self.value + self.errors, np.inf)
+
+
+def _toward(value: T, direction: float) -> T:
+    """The next representable number on the way, which undoes the rounding of one addition."""
+    moved: T = np.nextafter(value, direction)
+    return moved if isinstance(value, np.ndarray) else float(moved)
+
+
+def rounding(reward: T, value: float, terms: int = 0) -> T:
+    """Bound on the rounding error of r + γ P V − V, given |r| and max |V|.
+
+    P V comes from `omdt.systems.product`, and rows of P are mixed from `terms` rows of the MDP.
+    """
+    return (8 + terms) * EPSILON * (reward + 2 * value) + UNDERFLOW

@@ -1,0 +1,150 @@
+"""Optimal values: policy iteration, with sweeps before every improvement and a certified error at the end."""
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numba import njit
+
+from omdt.mdp import EPSILON, MDP, Floats, Ints
+from omdt.norms import norms
+from omdt.planning.certified import Certified, rounding
+from omdt.planning.durations import Supersolution
+from omdt.systems import TARGET, Approximation, System, Use, product
+from omdt.watch import Watch, late
+
+MAX_IMPROVEMENTS = 10_000
+"""Maximum number of policies that are tried; what is returned then is still certified, with a wider error."""
+
+INACCURATE = 0.01
+"""A policy that will still be improved is evaluated up to this part of the largest improvement."""
+
+_OPTIMA: WeakKeyDictionary[MDP, tuple[Certified[Floats], bool]] = WeakKeyDictionary()
+"""The optimal values of the MDPs in use, since an MDP never changes, and whether they are final."""
+
+
+def optimal_values(mdp: MDP, watch: Watch | None = None) -> Certified[Floats]:
+    """[S] value of each state under the best policy without any size limit.
+
+    They are computed once per MDP. Where a watch ended the computation, the next call goes on from there.
+    """
+    known, final = _OPTIMA.get(mdp, (None, False))
+    if known is None or not (final or late(watch)):
+        start = np.zeros(mdp.n_states) if known is None else known.value
+        known = _Improvement(mdp, mdp.rewards, watch).best_values(start)
+        _OPTIMA[mdp] = (known, not late(watch))
+    return known
+
+
+def is_final(mdp: MDP) -> bool:
+    """Whether the optimal values of an MDP are known and no watch ended their computation."""
+    return _OPTIMA.get(mdp, (None, False))[1]
+
+
+def worst_values(mdp: MDP, watch: Watch | None = None) -> Certified[Floats]:
+    """[S] value of each state under the worst policy."""
+    negated = _Improvement(mdp, -mdp.rewards, watch).best_values(np.zeros(mdp.n_states))
+    return Certified(0.0 - negated.value, negated.errors)
+
+
+def restricted_values(mdp: MDP, forced: Ints, start: Floats, watch: Watch | None = None) -> Certified[Floats]:
+    """[S] value of each state under the best policy that plays given actions in some states.
+
+    Args:
+        mdp: the problem.
+        forced: [S] the action that must be played in each state; −1 where every action may be played.
+        start: [S] values to start from, for example the optimal values of a less restricted problem.
+        watch: ends the computation early.
+    """
+    excluded = (forced >= 0)[:, None] & (forced[:, None] != np.arange(mdp.n_actions))
+    return _Improvement(mdp, np.where(excluded, -np.inf, mdp.rewards), watch).best_values(start)
+
+
+class _Improvement:
+    """Policy iteration for the given rewards [S, A], which are −∞ for actions that must not be played."""
+
+    def __init__(self, mdp: MDP, rewards: Floats, watch: Watch | None) -> None:
+        self._mdp, self._rewards, self._watch = mdp, rewards, watch
+        self._norms = norms(mdp)
+        self._states = np.arange(mdp.n_states)
+        self._inverse: Approximation | None = None
+
+    def best_values(self, start: Floats) -> Certified[Floats]:
+        """The values of the best policy."""
+        values, actions = start.copy(), np.argmax(self._rewards, axis=1)
+        values[self._mdp.terminal] = 0.0
+        for _ in range(MAX_IMPROVEMENTS):
+            self._sweep(values)
+            q = self._look_ahead(values)
+            best = q.max(axis=1)
+            improves = best > q[self._states, actions] + 4 * EPSILON * np.abs(best)
+            actions = np.where(improves, q.argmax(axis=1), actions)
+            values = self._evaluated(actions, best, INACCURATE * float(np.abs(best - values).max()))
+            above, below = self._residual(values)
+            residual = float(np.maximum(above.max(axis=1), below).max())
+            size = float(np.abs(values).max())
+            error = self._norms.error_of(residual)
+            if error <= TARGET * size + 4 * self._norms.error_of(rounding(size, size)) or late(self._watch):
+                break
+        return Certified(values, self._errors(values, error, above, below))
+
+    def _sweep(self, values: Floats) -> None:
+        """Carry values across the state space, which policy iteration alone does one step per iteration."""
+        P = self._mdp.transitions
+        for forward in (True, False, True, False):
+            if late(self._watch):
+                return
+            _sweep(P.indptr, P.indices, P.data, self._rewards, self._mdp.discount, values, forward)
+
+    def _look_ahead(self, values: Floats) -> Floats:
+        """[S, A] r + γ P V"""
+        q: Floats = self._rewards + self._mdp.discount * (self._mdp.transitions @ values).reshape(self._rewards.shape)
+        return q
+
+    def _evaluated(self, actions: Ints, start: Floats, accuracy: float) -> Floats:
+        """[S] the values of a policy."""
+        mdp = self._mdp
+        M = mdp.discount * mdp.transitions[self._states * mdp.n_actions + actions]
+        inverse = self._inverse
+        near = None if inverse is None or inverse.preparing == 0 else inverse
+        system = System(M, self._norms.shrinkage, near=near, use=Use.ROUGH)
+        values = system.solve(self._rewards[self._states, actions], start, accuracy=accuracy, watch=self._watch)
+        self._inverse = system.inverse
+        values[mdp.terminal] = 0.0
+        return values
+
+    def _residual(self, values: Floats) -> tuple[Floats, Floats]:
+        """Upper bounds [S, A] on r + γ P V − V, and [S] on V − T V.
+
+        They allow for the rounding of every action's Q-value by itself, so that a huge penalty on an action that nobody
+        takes does not blur the maximum.
+        """
+        mdp, rewards = self._mdp, self._rewards
+        q = rewards + mdp.discount * product(mdp.transitions, values).reshape(rewards.shape)
+        rounded = rounding(np.where(rewards == -np.inf, 0.0, np.abs(rewards)), float(np.abs(values).max()))
+        return q + rounded - values[:, None], values - (q - rounded).max(axis=1)
+
+    def _errors(self, values: Floats, error: float, above: Floats, below: Floats) -> float | Floats:
+        """The error of the values: state by state where 1 / (1 − γ) would make it large."""
+        if error <= TARGET * float(np.abs(values).max()) or late(self._watch):
+            return error
+        actions = (above + 0.0).argmax(axis=1)
+        found = Supersolution(self._mdp, above, below, self._norms.shrinkage, self._watch).errors(actions)
+        return error if found is None else np.minimum(found, error)
+
+
+@njit(cache=True)
+def _sweep(indptr, indices, data, rewards, discount, values, forward):  # type: ignore[no-untyped-def]
+    """One Gauss–Seidel pass of T over all states in place, with self-loops solved for exactly."""
+    S, A = rewards.shape
+    for i in range(S):
+        s = i if forward else S - 1 - i
+        best = -np.inf
+        for a in range(A):
+            ahead, stay = 0.0, 0.0
+            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                if indices[k] == s:
+                    stay += data[k]
+                else:
+                    ahead += data[k] * values[indices[k]]
+            best = max(best, (rewards[s, a] + discount * ahead) / (1 - discount * stay))
+        values[s] = best

@@ -1,0 +1,38 @@
+"""Scales: against what differences of returns are judged."""
+
+import numpy as np
+
+from omdt.mdp import MDP
+from omdt.norms import norms
+from omdt.planning.chains import visited_chain
+from omdt.planning.lookahead import greedy, q_values
+from omdt.planning.optimal import is_final, optimal_values
+from omdt.systems import System
+from omdt.watch import Watch
+
+ROUNDING = 1e-12
+"""Part of the scale of a problem that counts as rounding: no return is known better where rewards add up."""
+
+NOTHING, STAND_IN = 1e-13, 1e-3
+"""What is earned counts as nothing below the first part of the smallest reward; the second part is then the scale."""
+
+UNCERTAIN = 1e-6
+"""A certified error that is a larger part of the returns than this comes from a computation that was cut off."""
+
+
+def scale(mdp: MDP, watch: Watch | None = None) -> float:
+    """The scale of a problem's returns, against which differences are judged; 0 while it is not known.
+
+    It is Σ_s x(s) |r(s, a)| under the optimal policy: rewards may cancel in the return, but their rounding does not.
+    Rewards that are never earned do not count. Where nothing is earned, a small part of the smallest reward stands in.
+    """
+    optimal = optimal_values(mdp, watch)
+    if not is_final(mdp):
+        return 0.0
+    P, r, p0 = visited_chain(mdp, greedy(q_values(mdp, optimal)))
+    values = System(mdp.discount * P, norms(mdp).shrinkage).solve(np.abs(r), watch=watch)
+    smallest = float(np.abs(mdp.rewards).min(where=mdp.rewards != 0, initial=np.inf))
+    if not np.isfinite(smallest):
+        return 0.0
+    earned = float(p0 @ values)
+    return earned if earned > NOTHING * smallest else STAND_IN * smallest

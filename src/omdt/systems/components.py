@@ -1,0 +1,37 @@
+"""Components: the strongly connected components of a system, in an order in which they can be solved one by one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from omdt.arrays import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Strongly connected components, numbered so that the successors of a component have smaller or equal numbers.
+
+    Attributes:
+        label: [n] the component of each state.
+        states: [n] states by component.
+        starts: [C + 1] where the states of each component begin in `states`, and n.
+    """
+
+    label: Ints
+    states: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, M: sparse.csr_array) -> "Components":
+        """The components of the graph with an edge per stored entry of M."""
+        # scipy's graph functions are compiled for indices of 32 bits.
+        graph = sparse.csr_array((M.data, M.indices.astype(np.int32), M.indptr.astype(np.int32)), shape=M.shape)
+        count, label = csgraph.connected_components(graph, directed=True, connection="strong")
+        if np.any(np.repeat(label, np.diff(M.indptr)) < label[M.indices]):
+            # scipy numbers components in this order but does not promise it; one component is always right.
+            count, label = 1, np.zeros_like(label)
+        sizes = np.bincount(label, minlength=count)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return cls(label.astype(np.int64), np.argsort(label, kind="stable"), starts)
