@@ -13,7 +13,7 @@ from scipy import sparse
 
 from omdt.mdp import MDP, Floats, Ints
 from omdt.methods.search.model import Model
-from omdt.methods.search.partial_tree import Split, Tree
+from omdt.methods.search.partial_tree import Split, Tree, asked_questions
 from omdt.methods.search.ranks import Ranks
 from omdt.splits import Splits
 from omdt.task import Size, Task
@@ -36,24 +36,35 @@ class Coarse:
 
     def refined(self, tree: Tree) -> Tree:
         """A tree of the coarse model as a tree of the task."""
-        if not isinstance(tree, Split):
-            return tree
-        return Split(int(self.questions[tree.question]), self.refined(tree.left), self.refined(tree.right))
+        return _asking(tree, self.questions.tolist())
+
+    def coarsened(self, tree: Tree) -> Tree:
+        """A tree of the task, all of whose questions the coarse model has, as a tree of the coarse model."""
+        return _asking(tree, {int(k): i for i, k in enumerate(self.questions)})
 
 
-def coarse(model: Model, questions: Ranks, weights: Floats) -> Coarse | None:
+def _asking(tree: Tree, numbers: list[int] | dict[int, int]) -> Tree:
+    """The tree with other numbers for its questions."""
+    if not isinstance(tree, Split):
+        return tree
+    return Split(numbers[tree.question], _asking(tree.left, numbers), _asking(tree.right, numbers))
+
+
+def coarse(model: Model, questions: Ranks, weights: Floats, tree: Tree) -> Coarse | None:
     """A coarse model with at most as many states as the settings want; None if the task needs none or has none.
 
     Args:
         model: the model of the task.
         questions: the questions of the task.
         weights: [S] how much every state counts, all positive.
+        tree: the coarse model has all questions of this tree.
     """
     settings, S = model.settings, model.mdp.n_states
     if S < settings.coarsening * settings.coarse_states or model.task.allowed is not None or len(questions) == 0:
         return None
     fewer = S // settings.coarsening
-    chosen = _finest(questions, weights, fewer if fewer >= settings.impatient_states else settings.coarse_states)
+    most = fewer if fewer >= settings.impatient_states else settings.coarse_states
+    chosen = _finest(questions, weights, most, sorted(asked_questions(tree)))
     if chosen is None:
         return None
     bins = _bins(questions, chosen)
@@ -97,17 +108,17 @@ def aggregated(mdp: MDP, cells: Ints, features: Floats, names: tuple[str, ...], 
     )
 
 
-def _finest(questions: Ranks, weights: Floats, most: int) -> Ints | None:
+def _finest(questions: Ranks, weights: Floats, most: int, kept: list[int]) -> Ints | None:
     """The questions, as many thresholds per column as possible, that divide the states into at most `most` cells.
 
-    Equalities are all among them; None if these alone make too many cells.
+    Those that are kept and all equalities are among them; None if these alone make too many cells.
     """
     states, columns = np.arange(len(weights)), len(questions.columns.codes)
-    equalities = np.flatnonzero(questions.columns.equality)
-    # With this many thresholds per column, there cannot be too many cells unless there are equalities.
-    count, found = max(1, int(most ** (1 / columns)) - 1), None
+    always = np.union1d(np.flatnonzero(questions.columns.equality), np.array(kept, dtype=np.int64))
+    # With this many thresholds per column, there are seldom too many cells.
+    count, found = max(1, int(most ** (1 / columns) / 2)), None
     while True:
-        chosen = np.concatenate([questions.quantiles(states, weights, count), equalities])
+        chosen = np.union1d(questions.quantiles(states, weights, count), always)
         if len(np.unique(_cells(questions, _bins(questions, chosen)))) > most:
             return found
         found = chosen

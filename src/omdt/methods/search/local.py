@@ -54,6 +54,7 @@ class LocalSearch:
     Attributes:
         questions: the questions of the task.
         engine: evaluates policies; its base is the policy of the tree whose neighbours are tried.
+        trail: all incumbents that this search has found, one after another.
         evaluations: number of policies evaluated so far.
         max_evaluations: number of evaluations after which the search ends.
     """
@@ -70,8 +71,8 @@ class LocalSearch:
         self._neighbours = Neighbours(model, self.questions, self._fitting, watch)
         self._impatient = model.mdp.n_states >= model.settings.impatient_states
         self._starting = Starts(model, self.questions, self._fitting, self.engine, watch)
-        starts = self._starting.of_many_states if self._impatient else self._starting.of_few_states
-        self._starts = starts(lambda: self.best)
+        self._starts = self._all_starts()
+        self.trail: list[Tree] = []
         self._polished: Tree | None = None
         self._seconds, self._permitted = 0.0, True
         self.evaluations, self.max_evaluations = 0, max_evaluations
@@ -122,9 +123,9 @@ class LocalSearch:
             self._try(tree)
             if self.exhausted:
                 return
-        found = self._found_on(self._starting.coarse_model())
-        if found is not None:
-            self._try(found)
+        model = self._starting.coarse_model(self.best)
+        if model is not None and not self.exhausted:
+            self._take_over(model)
 
     def _try(self, tree: Tree) -> None:
         """Make a tree the incumbent if it is better; with many states, without advantages and occupancies."""
@@ -199,6 +200,7 @@ class LocalSearch:
     def _improve(self, tree: Tree, value: float) -> None:
         """Make a tree of higher return the incumbent, and reserve time for polishing it."""
         self.incumbent.improve(tree, value)
+        self.trail.append(tree)
         polishing = min(self.model.settings.polishing_share * self.watch.time_limit, self._polishing_seconds(tree))
         self.watch.reserve(2 * self._seconds + polishing)
         self.incumbent.report()
@@ -238,15 +240,21 @@ class LocalSearch:
         most = evaluations_within(self.model, self.model.settings.step_seconds)
         return 2 * self._seconds * min(most, self._neighbours.count_small_changes(tree))
 
-    def _found_on(self, model: Coarse | None) -> Tree | None:
-        """The best tree that local search finds on a coarse model within estimated seconds; None without a model."""
-        if model is None or self.exhausted:
-            return None
+    def _take_over(self, model: Coarse) -> None:
+        """Search on a coarse model, beginning with the incumbent, and evaluate the best trees that are found there."""
         part = self.watch.part(self.watch.remaining)
         inner = Model.of(model.task, self.model.settings, part)
         most = evaluations_within(inner, self.model.settings.coarse_seconds)
         search = LocalSearch(inner, Incumbent(inner, 0.0, part), 0, part, most)
+        search.consider(model.coarsened(self.best))
         search.start()
         while not (search.single or search.exhausted or search.incumbent.optimal_reached):
             search.climb(1)
-        return model.refined(search.best)
+        for tree in search.trail[-self.model.settings.coarse_trees :]:
+            self._try(model.refined(tree))
+
+    def _all_starts(self) -> Iterator[Tree]:
+        """The trees from which climbs begin, before random changes of the incumbent."""
+        if self._impatient:
+            return self._starting.of_many_states(lambda: self.best, self._take_over)
+        return self._starting.of_few_states(lambda: self.best)

@@ -42,7 +42,7 @@ class SearchSettings:
     min_evaluations: int = 10
     """Minimum number of evaluations wherever their number is derived from estimated seconds."""
 
-    step_seconds: float = 20.0
+    step_seconds: float = 3.0
     """Estimated seconds of evaluations per step of a climb; beyond, only the most promising neighbours are tried."""
 
     resolution: int = 64
@@ -67,8 +67,11 @@ class SearchSettings:
     coarsening: int = 10
     """States per state of a coarse model, unless that would have fewer than `impatient_states`."""
 
-    coarse_seconds: float = 2.0
+    coarse_seconds: float = 5.0
     """Estimated seconds of evaluations on a coarse model."""
+
+    coarse_trees: int = 4
+    """Trees that are taken from a coarse model, the last incumbents there: its returns are estimates only."""
 
     refitted_trees: int = 5
     """Trees that are fitted one after another, each to the gains around the one before; later ones hardly differ."""

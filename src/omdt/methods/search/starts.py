@@ -46,9 +46,15 @@ class Starts:
         yield self._fitted(self._optimal_visits())
         yield self._fitted(self._mixed_visits())
 
-    def coarse_model(self) -> Coarse | None:
-        """A coarse model in which the states that the optimal policy visits count half."""
-        return coarse(self.model, self.questions, self._mixed_visits())
+    def coarse_model(self, tree: Tree) -> Coarse | None:
+        """A coarse model that has the questions of a tree, and in which the states of the optimal policy count half."""
+        return coarse(self.model, self.questions, self._mixed_visits(), tree)
+
+    def coarse_model_around(self, tree: Tree) -> Coarse | None:
+        """The same with the visits of a tree in place of those of the optimal policy."""
+        self._rebase(tree)
+        visits = self.engine.occupancies
+        return coarse(self.model, self.questions, visits / visits.sum() + self._alike(), tree)
 
     def imitation_gains(self) -> Floats:
         """[S, A] the advantages of the optimal policy, weighted by the visits of the base policy of the engine."""
@@ -68,13 +74,18 @@ class Starts:
             yield self._fitted(weights)
         yield from self._refitted(best)
 
-    def of_many_states(self, best: Callable[[], Tree]) -> Iterator[Tree]:
-        """The incumbent, then trees fitted with the visits of the optimal policy and of the incumbents so far.
+    def of_many_states(self, best: Callable[[], Tree], take_over: Callable[[Coarse], None]) -> Iterator[Tree]:
+        """The incumbent, then trees that are found or fitted where the incumbents go.
 
         Args:
             best: the incumbent.
+            take_over: improves the incumbent by trees that are found on a coarse model.
         """
         yield best()
+        model = self.coarse_model_around(best())
+        if model is not None:
+            take_over(model)
+            yield best()
         visits = self._optimal_visits()
         for _ in range(self.model.settings.refitted_trees):
             self._rebase(best())
