@@ -42,8 +42,8 @@ def test_cells_move_and_earn_as_their_states_do_on_average() -> None:
 
 
 def test_a_cell_per_state_is_the_task_itself() -> None:
-    model = lake(coarse_states=398, coarsening=1, impatient_states=10**6)
-    found = coarse(model, Ranks(model.task.splits), np.ones(398), Leaf(0))
+    model = lake(coarse_states=398, coarsening=1)
+    found = coarse(model, Ranks(model.task.splits), np.ones(398), Leaf(0), 398)
     assert found is not None
     assert found.task.mdp.n_states == model.mdp.n_states == 398
     assert found.questions.tolist() == list(range(len(model.task.splits)))
@@ -56,7 +56,7 @@ def test_a_coarse_tree_asks_the_same_as_its_refinement(categorical: tuple[str, .
     splits = Splits.of(mdp, categorical=categorical, predicates=mdp.features.sum(axis=1)[:, None] > 12, labels=["far"])
     model = model_of(mdp, 2, splits=splits, coarse_states=150, coarsening=2)
     questions, rng = Ranks(splits), np.random.default_rng(0)
-    found = coarse(model, questions, rng.random(mdp.n_states) + 0.1, Leaf(0))
+    found = coarse(model, questions, rng.random(mdp.n_states) + 0.1, Leaf(0), 150)
     assert found is not None
     small = Ranks(found.task.splits)
     assert 40 < found.task.mdp.n_states <= 150
@@ -77,17 +77,17 @@ def test_a_coarse_model_has_the_questions_of_the_given_tree() -> None:
     questions = Ranks(model.task.splits)
     for k in range(len(questions)):
         tree = Split(k, Leaf(0), Leaf(1))
-        found = coarse(model, questions, np.ones(398), tree)
+        found = coarse(model, questions, np.ones(398), tree, 60)
         assert found is not None
         assert found.refined(found.coarsened(tree)) == tree
         assert found.task.mdp.n_states <= 60
 
 
 def test_weights_decide_where_cells_are_small() -> None:
-    model = lake(coarse_states=40, coarsening=1, impatient_states=10**6)
+    model = lake(coarse_states=40, coarsening=1)
     questions = Ranks(model.task.splits)
     near = np.where(model.mdp.features.sum(axis=1) < 12, 1.0, 1e-6)
-    found = coarse(model, questions, near, Leaf(0))
+    found = coarse(model, questions, near, Leaf(0), 40)
     assert found is not None
     thresholds = model.task.splits.threshold[found.questions]
     assert len(thresholds) > 4
@@ -95,11 +95,11 @@ def test_weights_decide_where_cells_are_small() -> None:
 
 
 def test_tasks_without_a_coarse_model() -> None:
-    small, many = lake(coarse_states=400), lake(coarse_states=1, coarsening=398, impatient_states=10**6)
-    assert coarse(small, Ranks(small.task.splits), np.ones(398), Leaf(0)) is None
-    assert coarse(many, Ranks(many.task.splits), np.ones(398), Leaf(0)) is None
+    small, many = lake(coarse_states=400), lake(coarse_states=1, coarsening=398)
+    assert coarse(small, Ranks(small.task.splits), np.ones(398), Leaf(0), 100) is None
+    assert coarse(many, Ranks(many.task.splits), np.ones(398), Leaf(0), 1) is None
     mdp = small.mdp
     limited = replace(mdp, available=availability(np.random.default_rng(0), *mdp.rewards.shape))
-    ruled = model_of(limited, 2, rules=[AvailableOnly()], coarse_states=100, coarsening=1, impatient_states=10**6)
+    ruled = model_of(limited, 2, rules=[AvailableOnly()], coarse_states=100, coarsening=1)
     assert ruled.task.allowed is not None
-    assert coarse(ruled, Ranks(ruled.task.splits), np.ones(398), Leaf(0)) is None
+    assert coarse(ruled, Ranks(ruled.task.splits), np.ones(398), Leaf(0), 100) is None

@@ -207,9 +207,9 @@ def test_with_many_states_a_fitted_tree_comes_first() -> None:
 def test_with_many_states_trees_of_a_coarse_model_are_taken_over() -> None:
     """With a coarse model, the first trees are better; what they return there is not what they return here."""
     values = []
-    for states in (10**6, 100):
+    for states in (10**6, 90):
         fields = {"impatient_states": 900, "coarse_states": states, "coarse_seconds": 0.5}
-        search = new_search(model_of(environment("maintenance"), 3, **fields))  # type: ignore[arg-type]
+        search = new_search(model_of(environment("admission"), 2, **fields))  # type: ignore[arg-type]
         search.start()
         values.append(search.incumbent.value)
         exact = returns_of(search.model.mdp, search.policy(search.best)[None])[0]

@@ -50,20 +50,19 @@ def _asking(tree: Tree, numbers: list[int] | dict[int, int]) -> Tree:
     return Split(numbers[tree.question], _asking(tree.left, numbers), _asking(tree.right, numbers))
 
 
-def coarse(model: Model, questions: Ranks, weights: Floats, tree: Tree) -> Coarse | None:
-    """A coarse model with at most as many states as the settings want; None if the task needs none or has none.
+def coarse(model: Model, questions: Ranks, weights: Floats, tree: Tree, most: int) -> Coarse | None:
+    """A coarse model; None if the task is too small for one, has rules, or has too many equalities.
 
     Args:
         model: the model of the task.
         questions: the questions of the task.
         weights: [S] how much every state counts, all positive.
         tree: the coarse model has all questions of this tree.
+        most: maximum number of its states.
     """
-    settings, S = model.settings, model.mdp.n_states
-    if S < settings.coarsening * settings.coarse_states or model.task.allowed is not None or len(questions) == 0:
+    small = model.mdp.n_states < model.settings.coarsening * model.settings.coarse_states
+    if small or model.task.allowed is not None or len(questions) == 0:
         return None
-    fewer = S // settings.coarsening
-    most = fewer if fewer >= settings.impatient_states else settings.coarse_states
     chosen = _finest(questions, weights, most, sorted(asked_questions(tree)))
     if chosen is None:
         return None

@@ -123,7 +123,7 @@ class LocalSearch:
             self._try(tree)
             if self.exhausted:
                 return
-        model = self._starting.coarse_model(self.best)
+        model = self._starting.coarsest_model(self.best)
         if model is not None and not self.exhausted:
             self._take_over(model)
 
@@ -247,7 +247,8 @@ class LocalSearch:
         most = evaluations_within(inner, self.model.settings.coarse_seconds)
         search = LocalSearch(inner, Incumbent(inner, 0.0, part), 0, part, most)
         search.consider(model.coarsened(self.best))
-        search.start()
+        if inner.mdp.n_states < inner.settings.impatient_states:
+            search.start()
         while not (search.single or search.exhausted or search.incumbent.optimal_reached):
             search.climb(1)
         for tree in search.trail[-self.model.settings.coarse_trees :]:

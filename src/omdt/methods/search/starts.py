@@ -5,7 +5,7 @@ of the optimal policy, of the random policy or of earlier trees, or all states a
 policy where that goes soon comes to states where it was never told what to do; so, as in DAgger and VIPER, the visits
 of the trees so far are added to the weights of the next one.
 
-With many states, a tree for a coarse model comes first (see `aggregation`).
+With many states, trees are also found on coarse models (see `aggregation`).
 """
 
 from collections.abc import Callable, Iterator
@@ -46,15 +46,20 @@ class Starts:
         yield self._fitted(self._optimal_visits())
         yield self._fitted(self._mixed_visits())
 
-    def coarse_model(self, tree: Tree) -> Coarse | None:
-        """A coarse model that has the questions of a tree, and in which the states of the optimal policy count half."""
-        return coarse(self.model, self.questions, self._mixed_visits(), tree)
+    def coarsest_model(self, tree: Tree) -> Coarse | None:
+        """The smallest coarse model, with the questions of a tree.
+
+        States that the optimal policy visits count half.
+        """
+        return coarse(self.model, self.questions, self._mixed_visits(), tree, self.model.settings.coarse_states)
 
     def coarse_model_around(self, tree: Tree) -> Coarse | None:
-        """The same with the visits of a tree in place of those of the optimal policy."""
+        """The next coarse model, with the questions of a tree; states that the tree visits count half."""
         self._rebase(tree)
-        visits = self.engine.occupancies
-        return coarse(self.model, self.questions, visits / visits.sum() + self._alike(), tree)
+        visits, settings = self.engine.occupancies, self.model.settings
+        fewer = self.model.mdp.n_states // settings.coarsening
+        most = fewer if fewer >= settings.impatient_states else settings.coarse_states
+        return coarse(self.model, self.questions, visits / visits.sum() + self._alike(), tree, most)
 
     def imitation_gains(self) -> Floats:
         """[S, A] the advantages of the optimal policy, weighted by the visits of the base policy of the engine."""
@@ -75,17 +80,16 @@ class Starts:
         yield from self._refitted(best)
 
     def of_many_states(self, best: Callable[[], Tree], take_over: Callable[[Coarse], None]) -> Iterator[Tree]:
-        """The incumbent, then trees that are found or fitted where the incumbents go.
+        """The incumbent after a search on a coarse model around it, then trees that are fitted where incumbents go.
 
         Args:
             best: the incumbent.
             take_over: improves the incumbent by trees that are found on a coarse model.
         """
-        yield best()
         model = self.coarse_model_around(best())
         if model is not None:
             take_over(model)
-            yield best()
+        yield best()
         visits = self._optimal_visits()
         for _ in range(self.model.settings.refitted_trees):
             self._rebase(best())
