@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-limits bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates reproduce docs clean
+.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-formats bench-growth bench-limits bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -27,6 +27,7 @@ help:
 	@echo "make bench-milp    compare forms and solvers of the mixed-integer program (about an hour)"
 	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
 	@echo "make bench-certificates  time and size of certificates, and the time to check them (up to an hour)"
+	@echo "make bench-evaluation  evaluation of policies beside a plain sparse LU (a minute)"
 	@echo "make reproduce     the paper's tables and figures with five seconds a run (about ten minutes on two cores)"
 	@echo "make docs          build the documentation site into site/"
 	@echo "make clean         remove what the other targets made, but for the runs in reproduction/"
@@ -105,6 +106,9 @@ bench-viper: install
 
 bench-certificates: install
 	$(BIN)/python benchmarks/certificates.py
+
+bench-evaluation: install
+	$(BIN)/python benchmarks/evaluation.py
 
 reproduce: install
 	$(BIN)/omdt reproduce all --budget 5 --seeds 1

@@ -15,7 +15,7 @@ from omdt.watch import Watch, late
 MAX_IMPROVEMENTS = 10_000
 """Maximum number of policies that are tried; what is returned then is still certified, with a wider error."""
 
-INACCURATE = 0.01
+INACCURATE = 0.1
 """A policy that will still be improved is evaluated up to this part of the largest improvement."""
 
 _OPTIMA: WeakKeyDictionary[MDP, tuple[Certified[Floats], bool]] = WeakKeyDictionary()
@@ -72,6 +72,7 @@ class _Improvement:
         """The values of the best policy."""
         values, actions = start.copy(), np.argmax(self._rewards, axis=1)
         values[self._mdp.terminal] = 0.0
+        residual = np.inf
         for _ in range(MAX_IMPROVEMENTS):
             self._sweep(values)
             q = self._look_ahead(values)
@@ -80,10 +81,11 @@ class _Improvement:
             actions = np.where(improves, q.argmax(axis=1), actions)
             values = self._evaluated(actions, best, INACCURATE * float(np.abs(best - values).max()))
             above, below = self._residual(values)
-            residual = float(np.maximum(above.max(axis=1), below).max())
+            before, residual = residual, float(np.maximum(above.max(axis=1), below).max())
+            stuck = not improves.any() and residual > 0.5 * before
             size = float(np.abs(values).max())
             error = self._norms.error_of(residual)
-            if error <= TARGET * size + 4 * self._norms.error_of(rounding(size, size)) or late(self._watch):
+            if error <= TARGET * size + 4 * self._norms.error_of(rounding(size, size)) or stuck or late(self._watch):
                 break
         return Certified(values, self._errors(values, error, above, below))
 

@@ -14,9 +14,9 @@ Nothing here is certified: whoever asks computes the residual of what comes back
 """
 
 from omdt.systems.approximation import Approximation
-from omdt.systems.choice import Use
+from omdt.systems.choice import Use, step_seconds
 from omdt.systems.equation import TARGET
 from omdt.systems.products import product, product_transposed
 from omdt.systems.system import System
 
-__all__ = ["TARGET", "Approximation", "System", "Use", "product", "product_transposed"]
+__all__ = ["TARGET", "Approximation", "System", "Use", "product", "product_transposed", "step_seconds"]

@@ -13,7 +13,7 @@ from omdt.systems.approximation import Approximation
 from omdt.systems.blocks import Blocks
 from omdt.systems.components import Components
 from omdt.systems.dense import DenseFactors
-from omdt.systems.factors import FACTOR_SECONDS, Plan
+from omdt.systems.factors import FACTOR_SECONDS, SOLVE_SECONDS, Plan
 from omdt.systems.gauss_seidel import GaussSeidel
 from omdt.watch import Watch
 
@@ -23,8 +23,9 @@ DENSE_STATES = 300
 FACTOR_OPERATIONS = 4e8
 """Operations up to which a component is factorised: about a second."""
 
-LAST_OPERATIONS = 2e10
-"""Operations up to which a component is factorised when everything else has failed: about a minute."""
+LAST_OPERATIONS, ROUGH_OPERATIONS = 2e10, 3e9
+"""Operations up to which a system is factorised when everything else has failed: about a minute, or ten seconds for a
+rough solution."""
 
 FILL, LEAST_FILL = 40, 1_000_000
 """Entries of a factor: as a multiple of those of M, and how many there may be in any case. Grids of a million states
@@ -41,6 +42,9 @@ FIRST_STEPS = 40
 
 ROUGH_STEPS = 20
 """Steps with Gauss–Seidel sweeps for a rough solution, before anything is prepared."""
+
+ROUGH_ENTRIES = 20_000
+"""Entries of M from which on a rough solution is tried before factors are planned, which takes ten milliseconds."""
 
 MAX_STEPS = 400
 """Steps of GMRES per approximation."""
@@ -66,6 +70,11 @@ class Candidate(NamedTuple):
     inverse: Approximation
     exact: bool
     steps: int
+
+
+def step_seconds(states: int, entries: int) -> float:
+    """Estimated seconds per step of GMRES with factors of a chain of this many states and transitions, without fill."""
+    return SOLVE_SECONDS * 2 * entries + STEP_SECONDS + STATE_SECONDS * states
 
 
 class Choice:
@@ -102,7 +111,7 @@ class Choice:
         return None if near is None else Candidate(near, False, self._steps(near, near.preparing))
 
     def _swept(self, watch: Watch | None) -> Candidate | None:
-        if self._use is Use.ROUGH:
+        if self._use is Use.ROUGH and self._M.nnz > ROUGH_ENTRIES:
             return Candidate(GaussSeidel(self._M, Components.of(self._M).states), False, ROUGH_STEPS)
         plan = self._planned
         sweeps = GaussSeidel(self._M, plan.components.states)
@@ -123,7 +132,7 @@ class Choice:
 
     def _forced(self, watch: Watch | None) -> Candidate | None:
         plan, self._plan = self._planned, None
-        if float(plan.operations.sum()) > LAST_OPERATIONS:
+        if float(plan.operations.sum()) > (ROUGH_OPERATIONS if self._use is Use.ROUGH else LAST_OPERATIONS):
             return None
         factors = plan.factors(watch)
         return None if factors is None else Candidate(factors, True, 0)

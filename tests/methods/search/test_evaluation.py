@@ -63,7 +63,9 @@ def test_the_engine_fits_the_mdp() -> None:
     S = lake.n_states
     assert isinstance(engine(model_of(omdt.make("tictactoe_vs_random")), Watch()), Acyclic)
     assert isinstance(engine(model_of(lake), Watch()), Dense)
-    assert isinstance(engine(model_of(lake, dense_states=S - 1), Watch()), Sparse)
+    assert isinstance(engine(model_of(lake, seconds_per_cube=1.0), Watch()), Sparse)
+    assert isinstance(engine(model_of(omdt.make("frozenlake", size=30, seed=0)), Watch()), Dense)
+    assert isinstance(engine(model_of(omdt.make("frozenlake", size=60, seed=0)), Watch()), Sparse)
     assert isinstance(engine(model_of(lake, dense_entries=S * lake.rewards.size), Watch()), Dense)
     assert isinstance(engine(model_of(lake, dense_entries=S * lake.rewards.size - 1), Watch()), Sparse)
 

@@ -22,7 +22,7 @@ from omdt import planning
 from omdt.mdp import Floats, Ints
 from omdt.methods.search.model import Model
 from omdt.methods.search.sweeps import forward
-from omdt.systems import System, Use
+from omdt.systems import System, Use, step_seconds
 from omdt.watch import Watch
 
 
@@ -53,12 +53,23 @@ def engine(model: Model, watch: Watch) -> Engine:
         model: the model of the task.
         watch: ends evaluations that take long.
     """
-    S, settings = model.mdp.n_states, model.settings
     if model.topological is not None:
         return Acyclic(model, model.topological)
-    if S <= settings.dense_states and S * model.mdp.rewards.size <= settings.dense_entries:
-        return Dense(model)
-    return Sparse(model, watch)
+    return Dense(model) if _dense_pays(model) else Sparse(model, watch)
+
+
+def _dense_pays(model: Model) -> bool:
+    """Whether a dense inverse fits into memory and costs less than evaluating policies without it.
+
+    Low-rank updates of the inverse take so little time beside it that they do not count.
+    """
+    mdp, settings = model.mdp, model.settings
+    S = mdp.n_states
+    if S * mdp.rewards.size > settings.dense_entries:
+        return False
+    steps = settings.evaluations_per_base * settings.steps_per_evaluation
+    per_step = step_seconds(S, int(mdp.transitions.nnz) // mdp.n_actions)
+    return settings.seconds_per_cube * float(S) ** 3 <= steps * per_step
 
 
 class Acyclic:

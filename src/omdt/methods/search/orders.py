@@ -2,11 +2,11 @@
 
 import numpy as np
 from numba import njit
-from scipy import sparse
-from scipy.sparse.linalg import spsolve
 
 from omdt import planning
 from omdt.mdp import MDP, Floats, Ints
+from omdt.norms import norms
+from omdt.systems import System
 
 
 def topological_order(mdp: MDP) -> Ints | None:
@@ -18,8 +18,7 @@ def topological_order(mdp: MDP) -> Ints | None:
 def order_by_steps(mdp: MDP, optimal: planning.Certified[Floats]) -> Ints:
     """[S] states by the discounted number of steps in which the optimal policy reaches a terminal state."""
     chain, _ = planning.markov_chain(mdp, planning.greedy(planning.q_values(mdp, optimal)))
-    system = sparse.eye_array(mdp.n_states, format="csc") - mdp.discount * chain.tocsc()
-    steps = spsolve(system, np.where(mdp.terminal, 0.0, 1.0))
+    steps = System(mdp.discount * chain, norms(mdp).shrinkage).solve(np.where(mdp.terminal, 0.0, 1.0))
     return np.argsort(np.round(steps, 9), kind="stable")
 
 

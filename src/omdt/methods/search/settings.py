@@ -103,8 +103,16 @@ class SearchSettings:
     # Linear algebra, chosen by the shape of the MDP
 
     dense_states: int = 1200
-    """Most states, unless no state can be visited twice, for which policies are evaluated by a dense inverse and the
-    exact search is used at all."""
+    """Maximum number of states, unless no state can be visited twice, for which the exact search is used at all."""
+
+    evaluations_per_base: int = 100
+    """Policies that the local search evaluates per base policy, on average: a dense inverse must pay within these."""
+
+    seconds_per_cube: float = 1e-10
+    """Estimated seconds of a dense inverse per cube of the number of states."""
+
+    steps_per_evaluation: int = 10
+    """Estimated steps of GMRES per policy that is evaluated by kept factors."""
 
     dense_entries: int = 50_000_000
     """Most entries of the dense array over states, actions and states that a dense inverse needs beside it."""
