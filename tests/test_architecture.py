@@ -12,7 +12,7 @@ ROOT = Path(omdt.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 BASIC = {"arrays", "available", "counting", "errors", "files", "graph", "lapack", "names"}
-FIRST_THREE = {"mdp", "splits", "tree", "exceptions"}
+FIRST_THREE = {"mdp", "divisions", "splits", "tree", "exceptions"}
 ASKED = {"limits", "objective", "rules", "task"}
 CERTIFYING = {"check", "certificate", "questions"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -37,7 +37,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "mdp_building": {"arrays", "counting", "errors", "mdp_checks", "source"},
     "mdp": BASIC | {"mdp_building", "mdp_checks", "source"},
     "fingerprint": {"mdp"},
-    "splits": BASIC | {"mdp"},
+    "divisions": {"mdp"},
+    "splits": BASIC | {"divisions", "mdp"},
     "exceptions": BASIC | {"mdp"},
     "tree": BASIC | {"mdp", "splits", "exceptions", "tree"},
     "systems": {"arrays", "systems", "watch"},

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from omdt import check
+from omdt.divisions import Asked
 from omdt.errors import InputError
 from omdt.mdp import MDP, Floats, Ints
-from omdt.splits import Splits, answers, midpoints
+from omdt.splits import Splits, candidates_of
 
 
 def questions_of(mdp: MDP, splits: Splits) -> check.Questions | None:
@@ -29,14 +30,33 @@ def questions_of(mdp: MDP, splits: Splits) -> check.Questions | None:
         (name, np.packbits(column == 1).tobytes())
         for name, column in zip(splits.feature_names[F:], splits.observations[:, F:].T, strict=True)
     )
-    sides = splits.sides()
-    listed = _listed(splits, np.flatnonzero(sides.any(axis=0) & ~sides.all(axis=0)))
+    listed = _listed(splits, _dividing(splits))
     whole = tuple(dict.fromkeys((name, equality, None) for name, equality, _ in listed))
     for groups in (None, whole, listed):
         questions = check.Questions(groups, predicates, mdp.n_states if predicates else 0)
-        if np.array_equal(questions.sides(splits.observations, splits.feature_names), sides):
+        if _same_sides(splits_of(questions, mdp), splits):
             break
     return None if questions == check.Questions() else questions
+
+
+def _dividing(splits: Splits) -> Ints:
+    """The questions that divide the states."""
+    answered: list[int] = []
+    for j in np.unique(splits.feature):
+        values, numbers = np.sort(splits.observations[:, j]), np.flatnonzero(splits.feature == j)
+        threshold, equality = splits.threshold[numbers], splits.equality[numbers]
+        left = np.searchsorted(values, threshold, side="right")
+        left -= np.where(equality, np.searchsorted(values, threshold, side="left"), 0)
+        answered += numbers[(left > 0) & (left < len(values))].tolist()
+    return np.array(sorted(answered), dtype=np.int64)
+
+
+def _same_sides(one: Splits, other: Splits) -> bool:
+    """Whether two lists of questions about the same columns divide the states alike, with the same left sides."""
+    if len(one) != len(other):
+        return False
+    same = (one.feature == other.feature) & (one.equality == other.equality) & (one.threshold == other.threshold)
+    return all(np.array_equal(one.side(k), other.side(k)) for k in np.flatnonzero(~same).tolist())
 
 
 def check_columns(mdp: MDP, splits: Splits) -> None:
@@ -65,29 +85,16 @@ def splits_of(questions: check.Questions | None, mdp: MDP) -> Splits:
     columns = observations(questions, mdp)
     names = (*mdp.feature_names, *(name for name, _ in questions.predicates))
     everything = tuple((name, False, None) for name in names)
-    asked: dict[bytes, tuple[int, float, bool]] = {}
+    candidates: list[Asked] = []
     for name, equality, numbers in everything if questions.groups is None else questions.groups:
         if name not in names:
             raise InputError(f"this is not the problem that was solved: it has no feature {name!r:.80}")
         j = names.index(name)
-        for number in _all_numbers(columns[:, j], equality) if numbers is None else numbers:
-            side = answers(columns[:, j], number, equality)
-            if side.any() and not side.all():
-                asked.setdefault(np.packbits(side ^ side[0]).tobytes(), (j, number, equality))
-    kept = asked.values()
-    return Splits(
-        observations=columns,
-        feature_names=names,
-        feature=np.array([j for j, _, _ in kept], dtype=np.int64),
-        threshold=np.array([number for _, number, _ in kept], dtype=np.float64),
-        equality=np.array([equality for _, _, equality in kept], dtype=np.bool_),
-    )
-
-
-def _all_numbers(column: Floats, equality: bool) -> list[float]:
-    """Every number that it makes a difference to compare a column with."""
-    values = np.unique(column)
-    return [float(number) for number in (values if equality else midpoints(values))]
+        if numbers is None:
+            candidates.append(candidates_of(columns, j, equality))
+        else:
+            candidates.append(Asked.listed([(j, number, equality) for number in numbers]))
+    return Splits.among(columns, names, candidates)
 
 
 def observations(questions: check.Questions | None, mdp: MDP) -> Floats:

@@ -11,24 +11,16 @@ If two questions divide the states into the same two sets, whichever set is left
 with the same answer in every state is dropped.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omdt.counting import counted
+from omdt.divisions import Asked, answers, distinct
 from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
-
-
-class Candidate(NamedTuple):
-    """A question: the column it is about, the number it compares with, and whether it asks for equality."""
-
-    feature: int
-    threshold: float
-    equality: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,22 +75,26 @@ class Splits:
             labels: P names of the predicates.
         """
         asked = _asked_features(mdp, features, categorical)
-        observations = np.hstack([mdp.features, _predicates(predicates, labels, mdp)])
+        holds = _predicates(predicates, labels, mdp)
+        observations = np.hstack([mdp.features, holds]) if holds.shape[1] else mdp.features
         columns = [*(mdp.feature_names.index(name) for name in asked), *range(mdp.n_features, observations.shape[1])]
         equalities = {mdp.feature_names.index(name) for name in categorical}
-        candidates: list[Candidate] = []
-        for j in sorted(set(columns)):
-            values = np.unique(observations[:, j])
-            numbers = values if j in equalities else midpoints(values)
-            candidates += [Candidate(j, float(k), j in equalities) for k in numbers]
-        kept = _distinct(observations, candidates)
-        return cls(
-            observations=observations,
-            feature_names=(*mdp.feature_names, *labels),
-            feature=np.array([question.feature for question in kept], dtype=np.int64),
-            threshold=np.array([question.threshold for question in kept], dtype=np.float64),
-            equality=np.array([question.equality for question in kept], dtype=np.bool_),
-        )
+        candidates = [candidates_of(observations, j, j in equalities) for j in sorted(set(columns))]
+        return cls.among(observations, (*mdp.feature_names, *labels), candidates)
+
+    @classmethod
+    def among(cls, observations: Floats, feature_names: tuple[str, ...], candidates: Sequence[Asked]) -> "Splits":
+        """The given questions, in their order, without those that divide the states like an earlier one."""
+        together = [Asked.listed([]), *candidates]
+        feature, threshold, equality = (np.concatenate(parts) for parts in zip(*together, strict=True))
+        return cls(observations, feature_names, *distinct(observations, Asked(feature, threshold, equality)))
+
+
+def candidates_of(observations: Floats, j: int, equality: bool) -> Asked:
+    """All questions about one column: a threshold between every two neighbouring values, or one equality per value."""
+    values = np.unique(observations[:, j])
+    numbers = values if equality else midpoints(values)
+    return Asked(np.full(len(numbers), j), numbers, np.full(len(numbers), equality))
 
 
 def _asked_features(mdp: MDP, features: Collection[str] | None, categorical: Collection[str]) -> Collection[str]:
@@ -111,11 +107,6 @@ def _asked_features(mdp: MDP, features: Collection[str] | None, categorical: Col
             if name not in among:
                 raise InputError(f"the {what}feature {name!r} is not one of {', '.join(among)}")
     return asked
-
-
-def answers(column: Floats, threshold: float, equality: bool) -> Bools:
-    """Whether each value goes right: it is above the threshold or, in an equality, different from it."""
-    return column != threshold if equality else column > threshold
 
 
 def midpoints(values: Floats) -> Floats:
@@ -143,45 +134,3 @@ def _predicates(predicates: ArrayLike | None, labels: Sequence[str], mdp: MDP) -
         if names.index(label) < i:
             raise InputError(f"the label {label!r} is used twice; labels and feature names must be distinct")
     return holds.astype(np.float64)
-
-
-def _distinct(observations: Floats, candidates: list[Candidate]) -> list[Candidate]:
-    """The candidates without those that divide the states like an earlier one or do not divide them."""
-    seen: dict[tuple[int, int], list[Candidate]] = {}
-    kept = []
-    for candidate, key in zip(candidates, _keys(observations, candidates), strict=True):
-        if key is None or any(_alike(observations, candidate, other) for other in seen.get(key, ())):
-            continue
-        seen.setdefault(key, []).append(candidate)
-        kept.append(candidate)
-    return kept
-
-
-def _keys(observations: Floats, candidates: list[Candidate]) -> Iterator[tuple[int, int] | None]:
-    """One key per candidate, equal for equal partitions; None for a candidate that does not divide the states.
-
-    Every state has two random weights, and the key is the total weight of the side that state 0 is not on. This way,
-    one pass over the sorted values of a feature gives the keys of all its thresholds.
-    """
-    weights = np.random.default_rng(0).integers(0, 2**64, size=(2, len(observations)), dtype=np.uint64)
-    column = -1
-    for j, k, equality in candidates:
-        if j != column:
-            column = j
-            order = np.argsort(observations[:, j], kind="stable")
-            values = observations[order, j]
-            up_to = np.hstack([np.zeros((2, 1), np.uint64), np.cumsum(weights[:, order], axis=1)])
-        first = np.searchsorted(values, k, side="left") if equality else 0
-        last = np.searchsorted(values, k, side="right")
-        left = up_to[:, last] - up_to[:, first]
-        if last - first in (0, len(values)):
-            yield None
-            continue
-        other = left if answers(observations[:1, j], k, equality)[0] else up_to[:, -1] - left
-        yield int(other[0]), int(other[1])
-
-
-def _alike(observations: Floats, one: Candidate, other: Candidate) -> bool:
-    """Whether two candidates divide the states into the same two sets."""
-    first, second = (answers(observations[:, j], k, equality) for j, k, equality in (one, other))
-    return np.array_equal(first ^ first[0], second ^ second[0])

@@ -1,5 +1,6 @@
 """Where there are few trees all of them are evaluated, and that is a proof."""
 
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -37,7 +38,7 @@ def test_enumeration_agrees_with_brute_force() -> None:
         mdp = random_mdp(rng)
         depth, leaves = ((1, None), (2, 3), (None, 3))[seed % 3]
         model = model_of(mdp, depth, leaves, splits=random_splits(mdp, rng))
-        if count_trees(len(model.task.splits), mdp.n_actions, model.size.depth) > 3000:
+        if count_trees(len(model.task.splits), mdp.n_actions, model.size.depth, model.size.leaves) > 3000:
             continue
         local = started(model)
         best = float(returns_of(mdp, tree_policies(model)).max())
@@ -96,10 +97,32 @@ def test_every_tree_is_a_node() -> None:
 
 
 def test_the_count_is_that_of_all_trees() -> None:
-    assert count_trees(5, 3, 0) == 3
-    assert count_trees(5, 3, 1) == 3 + 5 * 9
-    assert count_trees(2, 2, 2) == 2 + 2 * (2 + 2 * 4) ** 2
-    assert count_trees(10, 10, 100) > 1e15
+    assert count_trees(5, 3, 0, 1) == 3
+    assert count_trees(5, 3, 1, 2) == 3 + 5 * 9
+    assert count_trees(2, 2, 2, 4) == 2 + 2 * (2 + 2 * 4) ** 2
+    assert count_trees(10, 10, 100, 2**100) > 1e15
+    assert count_trees(1, 1, 10**6, 10**6 + 1) > 1e15
+
+
+def trees_by_leaves(questions: int, actions: int, depth: int) -> Counter[int]:
+    """How many trees of a depth have each number of leaves, by listing all of them."""
+    if depth == 0:
+        return Counter({1: actions})
+    below = trees_by_leaves(questions, actions, depth - 1)
+    found = Counter({1: actions})
+    for (i, m), (j, n) in product(below.items(), repeat=2):
+        found[i + j] += questions * m * n
+    return found
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4])
+def test_a_limit_on_leaves_counts(depth: int) -> None:
+    for questions, actions in ((1, 1), (3, 2), (2, 4)):
+        by_leaves = trees_by_leaves(questions, actions, depth)
+        for leaves in range(1, 2**depth + 1):
+            expected = sum(count for n, count in by_leaves.items() if n <= leaves)
+            found = count_trees(questions, actions, depth, leaves)
+            assert found == expected or (found > 1e15 and expected > 1e15)
 
 
 def test_few_trees_of_many_states_are_enumerated() -> None:
@@ -108,8 +131,9 @@ def test_few_trees_of_many_states_are_enumerated() -> None:
     assert can_enumerate(model_of(lake, None, 1))
     assert not can_enumerate(model_of(lake, 1))
     assert can_enumerate(model_of(lake, 1, enumerated_states=lake.n_states))
-    assert not can_enumerate(model_of(lake, 9, enumerated_states=0))
-    assert not can_enumerate(model_of(lake, 1, enumerated_states=0, enumerated_seconds=1e-3))
+    assert not can_enumerate(model_of(lake, 9, enumerated_states=1))
+    assert can_enumerate(model_of(lake, 9, 2, enumerated_states=1))
+    assert not can_enumerate(model_of(lake, 1, enumerated_states=1, enumerated_seconds=1e-3))
     alike = MDP.from_dense(np.full((2, 2, 2), 0.5), np.eye(2), [1, 0], np.zeros(2))
     assert can_enumerate(model_of(alike, 3))
 

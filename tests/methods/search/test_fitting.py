@@ -124,9 +124,26 @@ def test_stumps_have_the_best_actions_of_both_sides() -> None:
         left_gains, right_gains = gains[states[~right]].sum(axis=0), gains[states[right]].sum(axis=0)
         assert stumps.scores[k] == pytest.approx(left_gains.max() + right_gains.max())
         assert stumps.stump(k) == Split(k, Leaf(int(left_gains.argmax())), Leaf(int(right_gains.argmax())))
-    best = stumps.best(3)
-    assert [stump.question for stump in best] == np.argsort(-stumps.scores, kind="stable")[:3].tolist()
-    assert len(stumps.best(1000)) == len(model.task.splits)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_with_many_states_a_tree_asks_the_first_question_with_the_best_stumps(seed: int) -> None:
+    """With few thresholds, the passes over few and over many states choose a question of the same worth."""
+    rng = np.random.default_rng(seed)
+    mdp = environment("frozenlake_8x8")
+    gains = rng.normal(size=mdp.rewards.shape)
+    found = []
+    for states in (1, 10**6):
+        model = model_of(mdp, 2, candidates_per_node=1000, impatient_states=states)
+        found.append(gain_of(model, fitting_of(model).whole_tree(gains), gains))
+    assert found[0] == pytest.approx(found[1])
+
+
+def test_without_room_for_a_histogram_promising_questions_are_tried_one_by_one() -> None:
+    mdp = environment("frozenlake_8x8")
+    gains = np.random.default_rng(0).normal(size=mdp.rewards.shape)
+    usual, small = (model_of(mdp, 2, impatient_states=states, pair_entries=0) for states in (10**6, 1))
+    assert fitting_of(small).whole_tree(gains) == fitting_of(usual).whole_tree(gains)
 
 
 def test_a_tree_is_a_leaf_where_one_action_is_best_everywhere() -> None:

@@ -180,6 +180,76 @@ def test_with_many_states_the_first_improvement_is_taken() -> None:
     assert evaluations[0] < evaluations[1]
 
 
+def large_lake(**fields: object) -> Model:
+    """A lake that the settings below take for one of many states, so that everything for those is used."""
+    many = {"impatient_states": 300, "coarse_states": 60, "coarsening": 4, **fields}
+    return model_of(omdt.make("frozenlake", size=20, seed=1, hole_probability=0.1), 2, **many)  # type: ignore[arg-type]
+
+
+def test_with_many_states_a_fitted_tree_comes_first() -> None:
+    """No action is evaluated in all states, and the first tree is better than all of these leaves."""
+    search = new_search(large_lake())
+    considered: list[Tree] = []
+    consider = search.consider
+
+    def noted(tree: Tree) -> None:
+        considered.append(tree)
+        consider(tree)
+
+    search.consider = noted  # type: ignore[method-assign]
+    search.start()
+    assert count_leaves(considered[0]) > 1
+    leaves = np.array([search.policy(Leaf(a)) for a in range(4)])
+    first = returns_of(search.model.mdp, search.policy(considered[0])[None])[0]
+    assert first > returns_of(search.model.mdp, leaves).max()
+
+
+def test_with_many_states_trees_of_a_coarse_model_are_taken_over() -> None:
+    """With a coarse model, the first trees are better; what they return there is not what they return here."""
+    values = []
+    for states in (10**6, 90):
+        fields = {"impatient_states": 900, "coarse_states": states, "coarse_seconds": 0.5}
+        search = new_search(model_of(environment("admission"), 2, **fields))  # type: ignore[arg-type]
+        search.start()
+        values.append(search.incumbent.value)
+        exact = returns_of(search.model.mdp, search.policy(search.best)[None])[0]
+        assert search.incumbent.value == pytest.approx(float(exact))
+        assert search.trail[-1] == search.incumbent.tree
+    assert values[0] < values[1]
+
+
+def test_with_many_states_the_same_seed_finds_the_same() -> None:
+    trees = []
+    for _ in range(2):
+        search = new_search(large_lake(), 3)
+        search.start()
+        search.climb(12)
+        trees.append(search.best)
+    assert trees[0] == trees[1]
+
+
+def test_a_search_of_few_evaluations_ends_after_them() -> None:
+    model, watch = model_of(environment("frozenlake_8x8"), 3), Watch()
+    search = LocalSearch(model, Incumbent(model, 1e-4, watch), 0, watch, max_evaluations=20)
+    search.start()
+    search.climb(100)
+    assert 20 <= search.evaluations <= 22
+
+
+def test_hopeless_trees_are_not_climbed_from() -> None:
+    """Every random change of a good tree is evaluated; those that lose too much are given up."""
+    climbs = []
+    for shortfall in (0.0, 1e9):
+        search = new_search(large_lake(hopeful_shortfall=shortfall, refitted_trees=0))
+        search.start()
+        search.climb(1)
+        climbed: list[Tree] = []
+        search.climb_from = climbed.append  # type: ignore[method-assign]
+        search.climb(10)
+        climbs.append(len(climbed))
+    assert climbs[0] < climbs[1] == 10
+
+
 def test_a_climb_ends_after_as_many_steps_as_are_allowed() -> None:
     mdp = environment("frozenlake_8x8")
     few, many = (started(model_of(mdp, 3, max_steps=steps)) for steps in (1, 1000))

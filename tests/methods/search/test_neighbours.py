@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from omdt import MDP
 from omdt.methods.search.evaluation import Dense
 from omdt.methods.search.fitting import Fitting, gains_around
 from omdt.methods.search.model import Model
@@ -135,10 +137,49 @@ def test_small_changes_are_all_of_them() -> None:
             else:
                 others = [Leaf(a) for a in range(mdp.n_actions)]
             expected |= {replaced(tree, place.path, other) for other in others}
-        changing = {it for it in expected if np.any(neighbours.questions.actions(it, states) != current)}
-        found = check_candidates(model, neighbours.small_changes(tree))
-        assert {it for it, _ in found} == changing, seed
-        assert len(found) == len(changing), seed
+        policies = {neighbours.questions.actions(it, states).tobytes() for it in expected}
+        found = check_candidates(model, neighbours.small_changes(tree, gains_of(model, tree)))
+        assert {it for it, _ in found} <= expected, seed
+        assert sorted(policy.tobytes() for _, policy in found) == sorted(policies - {current.tobytes()}), seed
+
+
+def fine_model(**fields: object) -> Model:
+    """A walk over 3,000 numbers: many thresholds on one feature, and a second one."""
+    S = 3000
+    states = np.arange(S)
+    following = np.stack([np.maximum(states - 1, 0), np.minimum(states + 1, S - 1)], axis=1).ravel()
+    P = sparse.csr_array((np.ones(2 * S), following, np.arange(2 * S + 1)), shape=(2 * S, S))
+    rewards = np.stack([np.sin(states / 400), np.cos(states / 300)], axis=1)
+    mdp = MDP(P, rewards, np.ones(S) / S, np.stack([states, states % 7], axis=1), discount=0.9)
+    return model_of(mdp, 2, **fields)  # type: ignore[arg-type]
+
+
+def test_of_many_small_changes_the_promising_and_the_stepped_ones_are_tried() -> None:
+    model = fine_model(step_seconds=0.0, min_evaluations=10)
+    neighbours = neighbours_of(model)
+    tree = Split(1000, Leaf(0), Leaf(1))
+    gains = np.random.default_rng(0).normal(size=model.mdp.rewards.shape)
+    found = check_candidates(model, neighbours.small_changes(tree, gains))
+    asked = {it.question for it, _ in found if isinstance(it, Split) and it[1:] == tree[1:]}
+    assert {1000 + sign * 2**i for sign in (-1, 1) for i in range(9)} <= asked
+    straight = [gains[: k + 1, 0].sum() + gains[k + 1 :, 1].sum() for k in range(2999)]
+    best = np.argsort(straight)[::-1][: model.settings.candidates_per_node]
+    assert set(best.tolist()) - {1000} <= asked
+    assert len(found) < 50
+    everything = fine_model(step_seconds=1e9)
+    assert len(list(neighbours_of(everything).small_changes(tree, gains))) == 2998 + 2
+
+
+def test_with_many_states_the_most_promising_neighbours_come_first() -> None:
+    model = fine_model(impatient_states=1, step_seconds=0.0, min_evaluations=15)
+    tree = Split(1000, Leaf(0), Split(2000, Leaf(1), Leaf(0)))
+    gains = gains_of(model, tree)
+    found = check_candidates(model, neighbours_of(model).promising(tree, gains))
+    scores = [float(gains[np.arange(3000), policy].sum()) for _, policy in found]
+    assert 5 < len(scores) <= 15
+    assert scores == pytest.approx(sorted(scores, reverse=True), abs=1e-9)
+    patient = list(neighbours_of(fine_model()).promising(tree, gains))
+    assert max(scores) == pytest.approx(max(float(gains[np.arange(3000), policy].sum()) for _, policy in patient))
 
 
 def test_random_changes_fit_and_depend_on_the_seed_alone() -> None:
@@ -190,7 +231,10 @@ def test_nothing_is_proposed_where_no_state_comes() -> None:
     neighbours = neighbours_of(model)
     empty = next(place for place in neighbours.places(tree) if len(place.states) == 0)
     assert empty.path == (True, False)
-    changes = [*neighbours.small_changes(tree), *neighbours.promising(tree, gains_of(model, tree))]
+    changes = [
+        *neighbours.small_changes(tree, gains_of(model, tree)),
+        *neighbours.promising(tree, gains_of(model, tree)),
+    ]
     assert changes
     assert all(it != replaced(tree, empty.path, Leaf(a)) for it, _ in changes for a in (0, 2, 3))
 

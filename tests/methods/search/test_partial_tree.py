@@ -9,6 +9,7 @@ from omdt.methods.search.partial_tree import (
     Leaf,
     SizeLimit,
     Split,
+    asked_questions,
     count_leaves,
     leaf_actions,
     replaced,
@@ -83,3 +84,9 @@ def test_the_policy_of_a_complete_tree_asks_the_same_questions() -> None:
     assert policy.action_names == mdp.action_names
     with pytest.raises(AssertionError, match="hole"):
         to_policy(TREE, splits, mdp)
+
+
+def test_asked_questions_are_those_of_all_splits() -> None:
+    assert asked_questions(Leaf(3)) == set()
+    assert asked_questions(HOLE) == set()
+    assert asked_questions(Split(4, Leaf(0), Split(7, HOLE, Split(4, Leaf(1), Leaf(2))))) == {4, 7}

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from omdt import MDP, Splits
 from omdt.methods.search.partial_tree import HOLE, Leaf, Split, to_policy
 from omdt.methods.search.ranks import Ranks
+from random_mdps import any_mdp
 from strategies import environment, mdps
 
 
@@ -61,3 +63,55 @@ def test_sums_over_no_states_are_0() -> None:
     assert left.shape == right.shape == (len(ranks), 4)
     assert not left.any()
     assert not right.any()
+
+
+def numbers(count: int) -> Ranks:
+    """Questions about `count` numbers, and about the same numbers modulo 4."""
+    states = np.arange(count)
+    mdp = MDP(
+        sparse.eye_array(count, format="csr"),
+        np.zeros((count, 1)),
+        np.eye(1, count)[0],
+        np.stack([states, states % 4], axis=1),
+    )
+    return Ranks(Splits.of(mdp))
+
+
+def test_steps_go_to_thresholds_farther_and_farther_away() -> None:
+    questions = numbers(100)
+    assert sorted(questions.stepped(10)) == [2, 6, 8, 9, 11, 12, 14, 18, 26, 42, 74]
+    assert sorted(questions.stepped(0)) == [1, 2, 4, 8, 16, 32, 64]
+    assert sorted(questions.stepped(99)) == [100, 101]
+
+
+def test_questions_of_high_score_are_spread_where_there_are_many_thresholds() -> None:
+    questions, states = numbers(1000), np.arange(1000)
+    scores = -np.abs(np.arange(len(questions)) - 500.2)
+    assert questions.spread(states, scores, 3, 1000) == [500, 501, 499]
+    # With ten thresholds that count as different, 49 steps on either side are as good as none.
+    assert questions.spread(states, scores, 3, 10) == [500, 550, 450]
+    # Within a small region, fewer thresholds are neighbours.
+    assert questions.spread(np.arange(450, 550), scores, 3, 10) == [500, 505, 495]
+    assert len(questions.spread(states, scores, 10**6, 10)) > 20
+    assert questions.spread(np.arange(0), scores, 2, 10) == [500, 501]
+
+
+def test_few_questions_of_high_score_are_the_best_ones() -> None:
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        mdp = any_mdp(np.random.default_rng(seed))
+        questions = Ranks(Splits.of(mdp))
+        scores = rng.integers(0, 4, len(questions)).astype(float)
+        expected = np.argsort(-scores, kind="stable")[:5].tolist()
+        assert questions.spread(np.arange(mdp.n_states), scores, 5, 64) == expected
+
+
+def test_quantiles_divide_the_weights_evenly() -> None:
+    questions, states = numbers(1000), np.arange(1000)
+    chosen = questions.quantiles(states, np.ones(1000), 9)
+    assert chosen.tolist() == [*(100 * i - 1 for i in range(1, 10)), 999, 1000, 1001]
+    heavy = np.where(states < 20, 1.0, 1e-9)
+    assert np.sum(questions.quantiles(states, heavy, 9) < 20) == 9
+    some = questions.quantiles(np.arange(500, 520), np.ones(20), 4)
+    assert np.all((some[:4] >= 500) & (some[:4] < 520))
+    assert len(questions.quantiles(states, np.ones(1000), 10**6)) == len(questions)

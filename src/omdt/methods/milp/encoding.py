@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from omdt import planning
+from omdt.divisions import answers
 from omdt.mdp import Bools, Floats
 from omdt.methods.milp.forms import Parts, division
 from omdt.methods.milp.formulation import Model
-from omdt.splits import answers
 from omdt.tree import LEAF, Attach, Nodes, TreePolicy
 
 

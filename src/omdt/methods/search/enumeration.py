@@ -4,12 +4,14 @@ The number of trees and the time per evaluation are estimated from the sizes of 
 same problem is always solved in the same way.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from omdt import planning
 from omdt.mdp import Floats, Ints
+from omdt.methods.search.effort import seconds_per_evaluation
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves
@@ -19,25 +21,43 @@ from omdt.watch import Watch
 MANY_TREES = 1e15
 """Counting ends when there are more trees than this: far too many to enumerate, and their square might overflow."""
 
+DEEP = 60
+"""Depth beyond which a limit makes no difference to counting: trees that deep are more than `MANY_TREES`."""
+
 
 def can_enumerate(model: Model) -> bool:
-    """Whether evaluating all trees takes seconds, or there are no trees but single leaves."""
-    mdp, settings, questions = model.mdp, model.settings, len(model.task.splits)
-    if model.size.depth == 0 or questions == 0:
+    """Whether evaluating all trees takes less time than the exact search, or there are no trees but single leaves."""
+    mdp, settings, size, questions = model.mdp, model.settings, model.size, len(model.task.splits)
+    if size.depth == 0 or questions == 0:
         return True
-    seconds = settings.seconds_per_tree + settings.seconds_per_transition * int(mdp.transitions.nnz) / mdp.n_actions
-    trees = count_trees(questions, mdp.n_actions, model.size.depth)
-    return mdp.n_states >= settings.enumerated_states and trees * seconds <= settings.enumerated_seconds
+    # The work of the exact search grows with the cube of the number of states.
+    part = min(1.0, mdp.n_states / settings.enumerated_states) ** 3
+    trees = count_trees(questions, mdp.n_actions, size.depth, size.leaves)
+    return trees * seconds_per_evaluation(model) <= part * settings.enumerated_seconds
 
 
-def count_trees(questions: int, actions: int, depth: int) -> float:
-    """The number of trees up to a depth; trees that differ only where no state goes are counted separately."""
-    trees = float(actions)
-    for _ in range(depth):
-        trees = actions + questions * trees**2
-        if trees > MANY_TREES:
+def count_trees(questions: int, actions: int, depth: int, leaves: int) -> float:
+    """The number of trees up to a depth and a number of leaves.
+
+    Trees that differ only where no state goes are counted separately.
+
+    Args:
+        questions: number of questions.
+        actions: number of actions.
+        depth: maximum depth.
+        leaves: maximum number of leaves.
+    """
+    # counts[d][n]: trees with exactly n + 1 leaves and a depth of at most d.
+    counts = [[float(actions)] for _ in range(min(depth, DEEP) + 1)]
+    total = float(actions)
+    for n in range(1, leaves):
+        counts[0].append(0.0)
+        for above, below in itertools.pairwise(counts):
+            below.append(questions * sum(above[i] * above[n - 1 - i] for i in range(n)))
+        total += counts[-1][n]
+        if counts[-1][n] == 0 or total > MANY_TREES:
             break
-    return trees
+    return total
 
 
 def enumerate_trees(

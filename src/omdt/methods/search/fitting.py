@@ -15,6 +15,7 @@ import numpy as np
 from omdt.mdp import Floats, Ints
 from omdt.methods.search.evaluation import Engine
 from omdt.methods.search.model import Model
+from omdt.methods.search.pairs import stump_pairs
 from omdt.methods.search.partial_tree import Leaf, Split, Tree
 from omdt.methods.search.ranks import Ranks
 from omdt.watch import Watch
@@ -33,11 +34,6 @@ class Stumps(NamedTuple):
     left: Ints
     right: Ints
 
-    def best(self, count: int) -> list[Split]:
-        """The stumps of highest gain, at most `count` of them."""
-        best = np.argsort(-self.scores, kind="stable")[:count]
-        return [self.stump(int(k)) for k in best]
-
     def stump(self, k: int) -> Split:
         """The stump of question k."""
         return Split(k, Leaf(int(self.left[k])), Leaf(int(self.right[k])))
@@ -45,9 +41,14 @@ class Stumps(NamedTuple):
 
 def gains_around(engine: Engine, model: Model) -> Floats:
     """[S, A] the gains of every action around the base policy of an engine."""
+    return weighted_gains(model, engine.advantages, mixed_visits(engine, model))
+
+
+def mixed_visits(engine: Engine, model: Model) -> Floats:
+    """[S] the occupancies of the base policy of an engine, mixed with a small part of all states alike."""
     x, mixing = engine.occupancies, model.settings.mixing
-    mixed = (1 - mixing) * x + mixing * x.sum() / len(x)
-    return weighted_gains(model, engine.advantages, mixed)
+    mixed: Floats = (1 - mixing) * x + mixing * x.sum() / len(x)
+    return mixed
 
 
 def weighted_gains(model: Model, advantages: Floats, weights: Floats) -> Floats:
@@ -92,7 +93,9 @@ class Fitting:
         k = self._first_question(gains, states, stumps)
         above = self.questions.right(states, k)
         left, right = states[~above], states[above]
-        left_leaves, right_leaves = shared_leaves(leaves, depth, self._worth(gains, left), self._worth(gains, right))
+        enough = leaves >= 2**depth
+        worths = (0.0, 0.0) if enough else (self._worth(gains, left), self._worth(gains, right))
+        left_leaves, right_leaves = shared_leaves(leaves, depth, *worths)
         return Split(
             k,
             self.tree(gains, left, depth - 1, left_leaves),
@@ -100,14 +103,36 @@ class Fitting:
         )
 
     def _first_question(self, gains: Floats, states: Ints, stumps: Stumps) -> int:
-        """The question with the best two stumps below it, among those that are promising as stumps themselves."""
-        promising: Ints = np.argsort(-stumps.scores, kind="stable")[: 2 * self.model.settings.candidates_per_node]
+        """The question with the best two stumps below it, among those that are promising as stumps themselves.
 
-        def score(k: np.int64) -> float:
-            above = self.questions.right(states, int(k))
+        With many states, also among thresholds at quantiles.
+        """
+        settings = self.model.settings
+        promising = self.questions.spread(states, stumps.scores, 2 * settings.candidates_per_node, settings.resolution)
+        if len(states) >= settings.impatient_states and (chosen := self._at_quantiles(gains, states, promising)):
+            scores = stump_pairs(self.questions.columns, np.array(chosen), states, gains[states])
+            return chosen[int(scores.argmax())]
+
+        def score(k: int) -> float:
+            above = self.questions.right(states, k)
             return self._stump_score(gains, states[above]) + self._stump_score(gains, states[~above])
 
-        return int(max(promising, key=score))
+        return max(promising, key=score)
+
+    def _at_quantiles(self, gains: Floats, states: Ints, promising: list[int]) -> list[int]:
+        """Some thresholds by column and rank: promising ones, and those that divide the gains evenly.
+
+        None if there are equalities, or if their histogram would be too large.
+        """
+        columns, settings = self.questions.columns, self.model.settings
+        entries = len(columns.codes) * int(columns.offsets[-1]) * gains.shape[1]
+        count = min(settings.pair_thresholds, settings.pair_entries // entries)
+        if count < 2 or columns.equality.any():
+            return []
+        weights = np.abs(gains[states]).max(axis=1)
+        even = self.questions.quantiles(states, weights if weights.any() else np.ones(len(states)), count)
+        chosen = np.union1d(even, promising)
+        return [int(k) for k in chosen[np.lexsort((columns.rank[chosen], columns.feature[chosen]))]]
 
     def _worth(self, gains: Floats, states: Ints) -> float:
         """How much a split adds to the gain of some states."""

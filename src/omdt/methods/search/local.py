@@ -9,23 +9,26 @@ Before a climb ends with a new incumbent, all its small changes are evaluated, p
 every leaf, and every other threshold or value in every node. So the incumbent is locally optimal unless time runs out.
 """
 
+import math
 import time
 from collections.abc import Iterator
 
 import numpy as np
 
-from omdt import planning
 from omdt.limits import Limits
 from omdt.mdp import Ints
+from omdt.methods.search.aggregation import Coarse
 from omdt.methods.search.copying import Copying
-from omdt.methods.search.evaluation import engine
-from omdt.methods.search.fitting import Fitting, gains_around, weighted_gains
+from omdt.methods.search.effort import evaluations_within
+from omdt.methods.search.evaluation import Dense, engine
+from omdt.methods.search.fitting import Fitting, gains_around
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
 from omdt.methods.search.neighbours import Candidate, Neighbours
-from omdt.methods.search.partial_tree import Leaf, Tree, count_leaves, to_policy
+from omdt.methods.search.partial_tree import Leaf, Tree, to_policy
 from omdt.methods.search.ranks import Ranks
 from omdt.methods.search.settings import DEFAULTS
+from omdt.methods.search.starts import Starts
 from omdt.task import Task
 from omdt.tree import TreePolicy
 from omdt.watch import Watch
@@ -51,9 +54,14 @@ class LocalSearch:
     Attributes:
         questions: the questions of the task.
         engine: evaluates policies; its base is the policy of the tree whose neighbours are tried.
+        trail: all incumbents that this search has found, one after another.
+        evaluations: number of policies evaluated so far.
+        max_evaluations: number of evaluations after which the search ends.
     """
 
-    def __init__(self, model: Model, incumbent: Incumbent, seed: int, watch: Watch) -> None:
+    def __init__(
+        self, model: Model, incumbent: Incumbent, seed: int, watch: Watch, max_evaluations: float = math.inf
+    ) -> None:
         self.model, self.incumbent, self.watch = model, incumbent, watch
         self.random = np.random.default_rng(seed)
         self.questions = Ranks(model.task.splits)
@@ -61,9 +69,13 @@ class LocalSearch:
         self._states = np.arange(model.mdp.n_states)
         self._fitting = Fitting(model, self.questions, watch)
         self._neighbours = Neighbours(model, self.questions, self._fitting, watch)
-        self._starts = self._fitted_trees()
+        self._impatient = model.mdp.n_states >= model.settings.impatient_states
+        self._starting = Starts(model, self.questions, self._fitting, self.engine, watch)
+        self._starts = self._all_starts()
+        self.trail: list[Tree] = []
         self._polished: Tree | None = None
         self._seconds, self._permitted = 0.0, True
+        self.evaluations, self.max_evaluations = 0, max_evaluations
 
     @property
     def single(self) -> bool:
@@ -75,31 +87,70 @@ class LocalSearch:
         """The incumbent, or any leaf if there is none."""
         return Leaf(0) if self.incumbent.tree is None else self.incumbent.tree
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether time is up or all evaluations are used."""
+        return self.watch.remaining == 0 or self.evaluations >= self.max_evaluations
+
     def start(self) -> None:
-        """Evaluate all single leaves, and the trees that copy the optimal policy if these are small enough."""
-        for action in range(self.model.mdp.n_actions):
-            self.consider(Leaf(action))
-            if self._late():
-                return
+        """Find a first tree, and the trees that copy the optimal policy if these are small enough."""
+        if self._impatient and not self.single:
+            self._start_with_fitted_trees()
+        else:
+            self._start_with_leaves()
+        if self.exhausted and self.incumbent.tree is not None:
+            return
         copying = Copying(self.model, self.questions, self.watch)
         if not self.single:
             for tree in copying.optimal_copies():
-                self.consider(tree)
+                self._try(tree)
         allowed = self.model.task.allowed
         if self.incumbent.tree is None and allowed is not None:
             first = copying.tree(allowed)
             if first is not None:
                 self.consider(first)
 
+    def _start_with_leaves(self) -> None:
+        """Evaluate all single leaves."""
+        for action in range(self.model.mdp.n_actions):
+            self.consider(Leaf(action))
+            if self.exhausted:
+                return
+
+    def _start_with_fitted_trees(self) -> None:
+        """Evaluate fitted trees, then the best tree of a coarse model."""
+        for tree in self._starting.fitted():
+            self._try(tree)
+            if self.exhausted:
+                return
+        model = self._starting.coarsest_model(self.best)
+        if model is not None and not self.exhausted:
+            self._take_over(model)
+
+    def _try(self, tree: Tree) -> None:
+        """Make a tree the incumbent if it is better; with many states, without advantages and occupancies."""
+        if not self._impatient or isinstance(self.engine, Dense):
+            self.consider(tree)
+        elif (value := self._evaluated(self.policy(tree))) > self.incumbent.value + self.incumbent.noise:
+            self._improve(tree, value)
+
     def climb(self, times: int) -> None:
-        """Climb from the next fitted trees, and when there are no more, from perturbations of the incumbent."""
+        """Climb from the next start, and when there are no more, from perturbations of the incumbent."""
         for _ in range(0 if self.single else times):
-            if self._late() or self.incumbent.optimal_reached:
+            if self.exhausted or self.incumbent.optimal_reached:
                 return
             tree = next(self._starts, None)
             if tree is None:
                 tree = self._neighbours.perturbed(self.best, gains_around(self.engine, self.model), self.random)
-            self.climb_from(tree)
+            if not self._impatient or self._hopeful(tree):
+                self.climb_from(tree)
+
+    def _hopeful(self, tree: Tree) -> bool:
+        """Whether a tree is good enough to climb from."""
+        if tree == self.incumbent.tree:
+            return True
+        optimum, share = self.model.optimal_return.value, self.model.settings.hopeful_shortfall
+        return optimum - self._evaluated(self.policy(tree)) <= share * (optimum - self.incumbent.value)
 
     def finish(self) -> None:
         """Spend the reserved time on making the incumbent locally optimal."""
@@ -107,62 +158,56 @@ class LocalSearch:
         tree = self.incumbent.tree
         if tree is None or tree == self._polished:
             return
-        if not (self.single or self.incumbent.optimal_reached or self._late()):
+        if not (self.single or self.incumbent.optimal_reached or self.exhausted):
             self.climb_from(tree)
 
     def climb_from(self, tree: Tree) -> None:
         """Move to the best promising neighbour until none is better; try all small changes of a new incumbent."""
         self.consider(tree)
         for _ in range(self.model.settings.max_steps):
-            if self._late() or self.incumbent.optimal_reached:
+            if self.exhausted or self.incumbent.optimal_reached:
                 return
-            gains = gains_around(self.engine, self.model)
-            better = self._best_of(self._neighbours.promising(tree, gains))
-            if better is None and tree == self.incumbent.tree and tree != self._polished:
-                better = self._best_of(self._neighbours.small_changes(tree))
-                if better is None and not self._late():
-                    self._polished = tree
-                    self.watch.reserve(2 * self._seconds)
+            better = self._better(tree)
             if better is None:
                 return
             tree = better
             self.consider(tree)
+
+    def _better(self, tree: Tree) -> Tree | None:
+        """A better neighbour of the tree that is the base of the engine; None if none is found."""
+        gains = gains_around(self.engine, self.model)
+        better = self._best_of(self._neighbours.promising(tree, gains))
+        if better is not None or tree != self.incumbent.tree or tree == self._polished:
+            return better
+        better = self._best_of(self._neighbours.small_changes(tree, gains))
+        if better is None and self._impatient:
+            better = self._best_of(self._neighbours.promising(tree, self._starting.imitation_gains()))
+        if better is None and not self.exhausted:
+            self._polished = tree
+            self.watch.reserve(2 * self._seconds)
+        return better
 
     def consider(self, tree: Tree) -> None:
         """Make this the tree whose neighbours are tried, and the incumbent if it is better."""
         begin, policy = time.perf_counter(), self.policy(tree)
         self.engine.rebase(policy)
         self._seconds = time.perf_counter() - begin
+        self.evaluations += 1
         self._permitted = self.model.task.permits(policy)
         if self._permitted and self.engine.value > self.incumbent.value + self.incumbent.noise:
-            self.incumbent.improve(tree, self.engine.value)
-            share = self.model.settings.polishing_share
-            polishing = min(share * self.watch.time_limit, self._polishing_seconds(tree))
-            self.watch.reserve(2 * self._seconds + polishing)
-            self.incumbent.report()
+            self._improve(tree, self.engine.value)
+
+    def _improve(self, tree: Tree, value: float) -> None:
+        """Make a tree of higher return the incumbent, and reserve time for polishing it."""
+        self.incumbent.improve(tree, value)
+        self.trail.append(tree)
+        polishing = min(self.model.settings.polishing_share * self.watch.time_limit, self._polishing_seconds(tree))
+        self.watch.reserve(2 * self._seconds + polishing)
+        self.incumbent.report()
 
     def policy(self, tree: Tree) -> Ints:
         """[S] the actions of a tree."""
         return self.questions.actions(tree, self._states)
-
-    def _late(self) -> bool:
-        return self.watch.remaining == 0
-
-    def _fitted_trees(self) -> Iterator[Tree]:
-        """Trees fitted to the Q-values of the optimal policy, then to the gains around the incumbent and so on."""
-        mdp, watch = self.model.mdp, self.watch
-        q = planning.q_values(mdp, self.model.optimal)
-        advantages = q.value - q.value.max(axis=1, keepdims=True)
-        optimal = planning.occupancies(mdp, planning.greedy(q), watch).value
-        yield self._fitting.whole_tree(weighted_gains(self.model, advantages, optimal))
-        random = planning.occupancies(mdp, planning.random_policy(mdp), watch).value
-        for weights in (random, optimal + random, np.ones(mdp.n_states) / mdp.n_states):
-            yield self._fitting.whole_tree(weighted_gains(self.model, advantages, weights))
-        self.engine.rebase(self.policy(self.best))
-        for _ in range(self.model.settings.refitted_trees):
-            tree = self._fitting.whole_tree(gains_around(self.engine, self.model))
-            self.engine.rebase(self.policy(tree))
-            yield tree
 
     def _best_of(self, candidates: Iterator[Candidate]) -> Tree | None:
         """The best candidate; None if none is better than the tree whose neighbours they are.
@@ -171,12 +216,12 @@ class LocalSearch:
         """
         best_value, best_tree = self.engine.value if self._permitted else -np.inf, None
         for tree, policy in candidates:
-            if self._late():
+            if self.exhausted:
                 break
             value = self._evaluated(policy)
             if value > best_value + self.incumbent.noise:
                 best_value, best_tree = value, tree
-                if self.model.mdp.n_states >= self.model.settings.impatient_states:
+                if self._impatient:
                     break
         return best_tree
 
@@ -184,6 +229,7 @@ class LocalSearch:
         """The return of a policy, −∞ if the rules forbid it; remembers how long the evaluation took."""
         if not self.model.task.permits(policy):
             return -np.inf
+        self.evaluations += 1
         begin = time.perf_counter()
         value = self.engine.evaluate(policy)
         self._seconds = time.perf_counter() - begin
@@ -191,6 +237,25 @@ class LocalSearch:
 
     def _polishing_seconds(self, tree: Tree) -> float:
         """Estimated seconds for evaluating all small changes of a tree."""
-        leaves, columns = count_leaves(tree), len(self.model.task.splits.feature_names)
-        changes = leaves * self.model.mdp.n_actions + (leaves - 1) * len(self.questions) / columns
-        return 2 * self._seconds * changes
+        most = evaluations_within(self.model, self.model.settings.step_seconds)
+        return 2 * self._seconds * min(most, self._neighbours.count_small_changes(tree))
+
+    def _take_over(self, model: Coarse) -> None:
+        """Search on a coarse model, beginning with the incumbent, and evaluate the best trees that are found there."""
+        part = self.watch.part(self.watch.remaining)
+        inner = Model.of(model.task, self.model.settings, part)
+        most = evaluations_within(inner, self.model.settings.coarse_seconds)
+        search = LocalSearch(inner, Incumbent(inner, 0.0, part), 0, part, most)
+        search.consider(model.coarsened(self.best))
+        if inner.mdp.n_states < inner.settings.impatient_states:
+            search.start()
+        while not (search.single or search.exhausted or search.incumbent.optimal_reached):
+            search.climb(1)
+        for tree in search.trail[-self.model.settings.coarse_trees :]:
+            self._try(model.refined(tree))
+
+    def _all_starts(self) -> Iterator[Tree]:
+        """The trees from which climbs begin, before random changes of the incumbent."""
+        if self._impatient:
+            return self._starting.of_many_states(lambda: self.best, self._take_over)
+        return self._starting.of_few_states(lambda: self.best)

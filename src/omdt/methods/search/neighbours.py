@@ -1,11 +1,12 @@
 """Neighbours: the trees that the local search tries around a tree.
 
 There are three kinds: *promising* neighbours, chosen below every node by their first-order gain (see `fitting`); *small
-changes*, all trees with another action in one leaf or another question about the same feature in one node; and random
-changes, from which a climb begins anew.
+changes*, trees with another action in one leaf or another question about the same feature in one node; and random
+changes, from which a climb begins anew. With many states, evaluations take long: the most promising neighbours come
+first, and no more are tried than `step_seconds` allows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from omdt.mdp import Floats, Ints
+from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.fitting import Fitting
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Path, Split, Tree, count_leaves, replaced
@@ -37,6 +39,20 @@ class Place:
     subtree: Tree
     depth: int
     leaves: int
+
+
+class Change(NamedTuple):
+    """Another subtree for one node.
+
+    Attributes:
+        place: the node.
+        gain: the first-order gain over the present subtree.
+        subtree: the other subtree.
+    """
+
+    place: Place
+    gain: float
+    subtree: Tree
 
 
 class Candidate(NamedTuple):
@@ -72,57 +88,92 @@ class Neighbours:
                 stack.append(((*path, False), states[~right], node.left))
 
     def promising(self, tree: Tree, gains: Floats) -> Iterator[Candidate]:
-        """Trees with another subtree at one node, those of highest gain per node, without repeated policies."""
-        current = self.questions.actions(tree, self.states)
-        seen = {_digest(current)}
-        for place in self.places(tree):
-            if len(place.states) == 0 or self.watch.remaining == 0:
-                continue
-            for subtree in self._alternatives(place, gains):
-                policy = self._policy(current, place, subtree)
-                key = _digest(policy)
-                if key not in seen:
-                    seen.add(key)
-                    yield Candidate(replaced(tree, place.path, subtree), policy)
+        """Trees with another subtree at one node, those of highest gain per node, without repeated policies.
 
-    def _alternatives(self, place: Place, gains: Floats) -> Iterator[Tree]:
-        """Promising subtrees for one node."""
-        most = self.model.settings.candidates_per_node
-        total = gains[place.states].sum(axis=0)
+        With many states, the most promising of all nodes come first.
+        """
+        current = self.questions.actions(tree, self.states)
+        changes = (
+            Change(place, *alternative)
+            for place in self.places(tree)
+            if len(place.states) and self.watch.remaining > 0
+            for alternative in self._alternatives(place, gains, current)
+        )
+        return self._candidates(tree, current, self._in_order(changes))
+
+    def _in_order(self, changes: Iterable[Change]) -> Iterable[Change]:
+        """The order in which changes are tried: with many states the most promising ones, best first."""
+        if self.model.mdp.n_states < self.model.settings.impatient_states:
+            return changes
+        ordered = sorted(changes, key=lambda change: -change.gain)
+        return ordered[: evaluations_within(self.model, self.model.settings.step_seconds)]
+
+    def _candidates(self, tree: Tree, current: Ints, changes: Iterable[Change]) -> Iterator[Candidate]:
+        """The trees with one of the changes, without repeated policies."""
+        seen = {_digest(current)}
+        for place, _, subtree in changes:
+            policy = self._policy(current, place, subtree)
+            key = _digest(policy)
+            if key not in seen:
+                seen.add(key)
+                yield Candidate(replaced(tree, place.path, subtree), policy)
+
+    def _alternatives(self, place: Place, gains: Floats, current: Ints) -> Iterator[tuple[float, Tree]]:
+        """Promising subtrees for one node, each with the gain over the present subtree."""
+        settings, states = self.model.settings, place.states
+        most, here = settings.candidates_per_node, gains[states]
+        total, present = here.sum(axis=0), float(_taken(here, current[states]).sum())
         for action in np.argsort(-total, kind="stable")[: 1 + most // 2]:
-            yield Leaf(int(action))
+            yield float(total[action]) - present, Leaf(int(action))
         if isinstance(place.subtree, Split):
             _, left, right = place.subtree
-            yield left
-            yield right
-            for k in self._best_rotations(place.states, left, right, gains):
-                yield Split(k, left, right)
-                yield Split(k, right, left)
+            sides = [_taken(here, self.questions.actions(side, states)) for side in (left, right)]
+            yield float(sides[0].sum()) - present, left
+            yield float(sides[1].sum()) - present, right
+            straight, crossed = self._rotations(states, *sides)
+            best = np.maximum(straight, crossed)
+            for k in self.questions.spread(states, best, most, settings.resolution):
+                yield float(straight[k]) - present, Split(k, left, right)
+                yield float(crossed[k]) - present, Split(k, right, left)
         if place.depth >= 1 and place.leaves >= 2:
-            yield from self.fitting.stumps(gains, place.states).best(most)
+            stumps = self.fitting.stumps(gains, states)
+            for k in self.questions.spread(states, stumps.scores, most, settings.resolution):
+                yield float(stumps.scores[k]) - present, stumps.stump(k)
         if place.depth >= 2 and place.leaves >= 3:
-            yield self.fitting.tree(gains, place.states, place.depth, place.leaves)
+            fitted = self.fitting.tree(gains, states, place.depth, place.leaves)
+            yield float(_taken(here, self.questions.actions(fitted, states)).sum()) - present, fitted
 
-    def _best_rotations(self, states: Ints, left: Tree, right: Tree, gains: Floats) -> list[int]:
-        """The questions above these two subtrees that gain most, with the subtrees on either side."""
-        here, rows = gains[states], np.arange(len(states))
-        gain_left = here[rows, self.questions.actions(left, states)]
-        gain_right = here[rows, self.questions.actions(right, states)]
-        change = self.questions.sums(states, (gain_right - gain_left)[:, None])[1][:, 0]
-        straight, crossed = gain_left.sum() + change, gain_right.sum() - change
-        best = np.argsort(-np.maximum(straight, crossed), kind="stable")[: self.model.settings.candidates_per_node]
-        return [int(k) for k in best]
+    def _rotations(self, states: Ints, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+        """[K] the gains of every question above two subtrees, and above the same subtrees with sides exchanged.
 
-    def small_changes(self, tree: Tree) -> Iterator[Candidate]:
-        """All trees with another action in one leaf or another question about the same feature in one node."""
+        Args:
+            states: [n] the states of the node.
+            left: [n] gains of the actions of the left subtree.
+            right: [n] gains of the actions of the right subtree.
+        """
+        change = self.questions.sums(states, (right - left)[:, None])[1][:, 0]
+        return left.sum() + change, right.sum() - change
+
+    def small_changes(self, tree: Tree, gains: Floats) -> Iterator[Candidate]:
+        """All trees with another action in one leaf or another question about the same feature in one node.
+
+        Where these are too many to evaluate, the most promising ones, and thresholds 1, 2, 4, 8, … steps away.
+        """
         current = self.questions.actions(tree, self.states)
-        for place in self.places(tree):
-            if len(place.states) == 0:
-                continue
-            for subtree in self._small_changes_at(place.subtree):
-                policy = self._policy(current, place, subtree)
-                if np.any(policy != current):
-                    yield Candidate(replaced(tree, place.path, subtree), policy)
+        places = [place for place in self.places(tree) if len(place.states)]
+        if self.count_small_changes(tree) <= evaluations_within(self.model, self.model.settings.step_seconds):
+            changes = (Change(place, 0.0, other) for place in places for other in self._small_changes_at(place.subtree))
+        else:
+            changes = (change for place in places for change in self._likely_changes(place, gains, current))
+        return self._candidates(tree, current, self._in_order(changes))
+
+    def count_small_changes(self, tree: Tree) -> int:
+        """The number of small changes of a tree."""
+        if not isinstance(tree, Split):
+            return self.model.mdp.n_actions - 1
+        features = self.questions.feature
+        here = int(np.count_nonzero(features == features[tree.question])) - 1
+        return here + self.count_small_changes(tree.left) + self.count_small_changes(tree.right)
 
     def _small_changes_at(self, subtree: Tree) -> Iterator[Tree]:
         """The subtrees with another action or question at their root."""
@@ -134,6 +185,23 @@ class Neighbours:
         for other in np.flatnonzero(features == features[subtree.question]):
             if other != subtree.question:
                 yield Split(int(other), subtree.left, subtree.right)
+
+    def _likely_changes(self, place: Place, gains: Floats, current: Ints) -> Iterator[Change]:
+        """Small changes at one node: the most promising ones, and thresholds 1, 2, 4, 8, … steps away."""
+        settings, states, subtree = self.model.settings, place.states, place.subtree
+        here = gains[states]
+        present = float(_taken(here, current[states]).sum())
+        if not isinstance(subtree, Split):
+            total = here.sum(axis=0)
+            for action in np.argsort(-total, kind="stable")[: settings.candidates_per_node]:
+                yield Change(place, float(total[action]) - present, Leaf(int(action)))
+            return
+        sides = [_taken(here, self.questions.actions(side, states)) for side in subtree[1:]]
+        straight, _ = self._rotations(states, *sides)
+        alike = self.questions.alike(subtree.question)
+        best = alike[np.argsort(-straight[alike], kind="stable")[: settings.candidates_per_node]]
+        for k in np.union1d(best, self.questions.stepped(subtree.question)).tolist():
+            yield Change(place, float(straight[k]) - present, Split(k, subtree.left, subtree.right))
 
     def _policy(self, current: Ints, place: Place, subtree: Tree) -> Ints:
         """[S] the present policy with the actions of another subtree at one node."""
@@ -164,6 +232,12 @@ class Neighbours:
         noisy = np.zeros_like(gains)
         noisy[place.states] = random.exponential(size=len(place.states))[:, None] * gains[place.states]
         return self.fitting.tree(noisy, place.states, place.depth, place.leaves)
+
+
+def _taken(gains: Floats, actions: Ints) -> Floats:
+    """[n] the gains [n, A] of one action per state."""
+    taken: Floats = gains[np.arange(len(actions)), actions]
+    return taken
 
 
 def _digest(policy: Ints) -> bytes:

@@ -65,6 +65,13 @@ def leaf_actions(tree: Tree) -> set[int]:
     return {tree.action} if isinstance(tree, Leaf) else set()
 
 
+def asked_questions(tree: Tree) -> set[int]:
+    """The questions of all splits."""
+    if not isinstance(tree, Split):
+        return set()
+    return {tree.question} | asked_questions(tree.left) | asked_questions(tree.right)
+
+
 def replaced(tree: Tree, path: Path, subtree: Tree) -> Tree:
     """The tree with another subtree at the end of a path."""
     if not path:

@@ -36,7 +36,11 @@ class Columns(NamedTuple):
 
 
 class Ranks:
-    """The questions of some splits, by their numbers there."""
+    """The questions of some splits, by their numbers there.
+
+    Attributes:
+        columns: observations and questions as compiled kernels read them.
+    """
 
     def __init__(self, splits: Splits) -> None:
         codes = np.empty(splits.observations.T.shape, dtype=np.int32)
@@ -69,6 +73,62 @@ class Ranks:
         """[K, A] sums of gains [n, A] over those of n states that go left, and over those that go right."""
         left: Floats = _left_sums(self.columns, states, np.ascontiguousarray(gains))
         return left, gains.sum(axis=0) - left
+
+    def stepped(self, k: int) -> Ints:
+        """Thresholds on the column of question k that are 1, 2, 4, 8, … steps away from it on either side."""
+        alike = self.alike(k)
+        here = int(np.searchsorted(self.columns.rank[alike], self.columns.rank[k]))
+        steps = 2 ** np.arange(len(alike).bit_length())
+        places: Ints = np.concatenate([here - steps, here + steps])
+        return alike[places[(places >= 0) & (places < len(alike))]]
+
+    def alike(self, k: int) -> Ints:
+        """The questions of the same kind about the same column as question k, by rank."""
+        feature, rank, equality = self.columns.feature, self.columns.rank, self.columns.equality
+        alike = np.flatnonzero((feature == feature[k]) & (equality == equality[k]))
+        return alike[np.argsort(rank[alike], kind="stable")]
+
+    def spread(self, states: Ints, scores: Floats, count: int, resolution: int) -> list[int]:
+        """The questions of highest score, best first, without those that nearly repeat a better one.
+
+        Args:
+            states: [n] the states that are divided.
+            scores: [K] the score of every question.
+            count: maximum number of questions.
+            resolution: about how many thresholds per column count as different; with fewer values, all do.
+        """
+        columns, left = self.columns, scores.astype(np.float64)
+        near = self._spans(states) // (2 * resolution)
+        if not near.any():
+            return [int(k) for k in np.argsort(-scores, kind="stable")[:count]]
+        chosen: list[int] = []
+        while len(chosen) < min(count, len(scores)) and (k := int(left.argmax())) >= 0 and left[k] > -np.inf:
+            chosen.append(k)
+            same = (columns.feature == columns.feature[k]) & ~columns.equality
+            left[same & (np.abs(columns.rank - columns.rank[k]) <= near[columns.feature[k]])] = -np.inf
+            left[k] = -np.inf
+        return chosen
+
+    def quantiles(self, states: Ints, weights: Floats, count: int) -> Ints:
+        """Thresholds that divide the weights [n] of n states evenly, at most `count` per column, by column and rank."""
+        up_to = self.sums(states, weights[:, None])[0][:, 0]
+        chosen: list[int] = []
+        for j in np.unique(self.columns.feature):
+            asked = np.flatnonzero((self.columns.feature == j) & ~self.columns.equality)
+            asked = asked[np.argsort(self.columns.rank[asked], kind="stable")]
+            if len(asked) > count:
+                wanted = np.linspace(0, weights.sum(), count + 2)[1:-1]
+                places = np.searchsorted(up_to[asked], wanted)
+                asked = asked[np.unique(np.minimum(places, len(asked) - 1))]
+            chosen += asked.tolist()
+        return np.array(chosen, dtype=np.int64)
+
+    def _spans(self, states: Ints) -> Ints:
+        """[F'] the difference between the highest and the lowest rank of some states in every column."""
+        if len(states) == 0:
+            return np.zeros(len(self.columns.codes), dtype=np.int64)
+        spans = [int(codes.max()) - int(codes.min()) for codes in (column[states] for column in self.columns.codes)]
+        return np.array(spans, dtype=np.int64)
 
     def actions(self, tree: Tree, states: Ints) -> Ints:
         """[n] the actions of a complete tree in n states."""

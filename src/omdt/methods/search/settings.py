@@ -36,8 +36,42 @@ class SearchSettings:
     max_steps: int = 1000
     """Improvements per climb; only rounding could make a climb go round in circles."""
 
-    impatient_states: int = 20_000
+    impatient_states: int = 4000
     """From this many states on, the first improvement is taken instead of the best: evaluations take too long."""
+
+    min_evaluations: int = 10
+    """Minimum number of evaluations wherever their number is derived from estimated seconds."""
+
+    step_seconds: float = 3.0
+    """Estimated seconds of evaluations per step of a climb; beyond, only the most promising neighbours are tried."""
+
+    resolution: int = 64
+    """Thresholds per column, evenly spread over a region, that count as different when the most promising are chosen:
+    with more values than twice this number, the best questions would all be neighbours of a single one."""
+
+    pair_thresholds: int = 32
+    """Thresholds per column for which the best stumps on both sides are found by one pass over many states."""
+
+    pair_entries: int = 4_000_000
+    """Entries of the histogram of that pass: 32 MB."""
+
+    hopeful_shortfall: float = 2.0
+    """From `impatient_states` on, a climb begins only with trees that fall short of the unrestricted optimum by at
+    most this multiple of what the incumbent falls short."""
+
+    # Coarse models
+
+    coarse_states: int = 400
+    """Maximum number of states of the coarsest model: local search finds a good tree there within a second."""
+
+    coarsening: int = 10
+    """States per state of a coarse model, unless that would have fewer than `impatient_states`."""
+
+    coarse_seconds: float = 5.0
+    """Estimated seconds of evaluations on a coarse model."""
+
+    coarse_trees: int = 4
+    """Trees that are taken from a coarse model, the last incumbents there: its returns are estimates only."""
 
     refitted_trees: int = 5
     """Trees that are fitted one after another, each to the gains around the one before; later ones hardly differ."""
@@ -58,7 +92,7 @@ class SearchSettings:
     """Estimated seconds up to which all trees are enumerated instead of searched."""
 
     enumerated_states: int = 400
-    """With fewer states the exact search is as fast as enumeration, and its bounds improve from the start."""
+    """With fewer states, `enumerated_seconds` shrinks with the cube of their number: exact search is faster then."""
 
     seconds_per_tree: float = 5e-4
     """Estimated seconds per evaluation of a tree, besides those per transition."""

@@ -1,0 +1,17 @@
+"""Effort: how long evaluations take, estimated from the sizes of a problem and never measured.
+
+So the same problem is always solved in the same way, however fast the machine is.
+"""
+
+from omdt.methods.search.model import Model
+
+
+def seconds_per_evaluation(model: Model) -> float:
+    """Estimated seconds for evaluating one policy."""
+    settings, mdp = model.settings, model.mdp
+    return settings.seconds_per_tree + settings.seconds_per_transition * int(mdp.transitions.nnz) / mdp.n_actions
+
+
+def evaluations_within(model: Model, seconds: float) -> int:
+    """How many policies can be evaluated in some seconds, at least `min_evaluations`."""
+    return max(model.settings.min_evaluations, int(seconds / seconds_per_evaluation(model)))
