@@ -13,8 +13,8 @@ from omdt.errors import InputError
 from omdt.limits import Limits
 from omdt.methods.options import SearchOptions
 from omdt.methods.search.certifying import certified, check_certifiable
-from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.clustering import on_cluster
+from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.local import LocalSearch
