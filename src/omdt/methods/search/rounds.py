@@ -45,7 +45,10 @@ class Rounds:
         main: the cases of the proof.
         raised: the raised targets.
         explorers: who explores.
+        slow: a node takes far less than the evaluation of a tree.
     """
+
+    slow = False
 
     def __init__(
         self,

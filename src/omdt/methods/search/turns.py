@@ -5,6 +5,7 @@ limit on nodes ends the run after the round in which it is reached.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
@@ -32,6 +33,10 @@ class Proof(Protocol):
     def out_of_memory(self) -> bool:
         """Whether there was not enough memory to go on."""
 
+    @property
+    def slow(self) -> bool:
+        """Whether a node takes about as long as the evaluation of a tree, instead of far less."""
+
     def round(self, meanwhile: Callable[[], None]) -> None:
         """Search for a while, and do something else meanwhile or afterwards."""
 
@@ -46,10 +51,13 @@ def take_turns(proof: Proof, local: LocalSearch, watch: Watch) -> None:
     nodes_per_climb = settings.swept_nodes_per_climb if local.model.swept else settings.nodes_per_climb
     while not (proof.done or proof.out_of_memory or watch.out_of_nodes) and watch.remaining > 0:
         before, quiet = local.incumbent.value, proof.count - improved
-        has_turn = quiet <= settings.busy_rounds or quiet % settings.busy_rounds == 0
-        climbs = 1 + (watch.nodes - nodes) // nodes_per_climb if has_turn else 0
+        if proof.slow:
+            climbs = int(local.evaluations <= watch.nodes)
+        else:
+            has_turn = quiet <= settings.busy_rounds or quiet % settings.busy_rounds == 0
+            climbs = 1 + (watch.nodes - nodes) // nodes_per_climb if has_turn else 0
         nodes = watch.nodes
-        proof.round(lambda climbs=climbs: local.climb(climbs))  # type: ignore[misc]
+        proof.round(partial(local.climb, climbs))
         if local.incumbent.value > before:
             improved = proof.count
 
@@ -90,6 +98,11 @@ class CoarseFirst:
     def out_of_memory(self) -> bool:
         """Whether there was not enough memory to go on."""
         return self._fine is not None and self._fine.out_of_memory
+
+    @property
+    def slow(self) -> bool:
+        """Whether only the coarse search has begun."""
+        return self._fine is None
 
     def round(self, meanwhile: Callable[[], None]) -> None:
         """A round of the one whose turn it is."""

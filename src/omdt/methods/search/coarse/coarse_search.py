@@ -54,9 +54,10 @@ class CoarseSearch:
         model: the model of the task.
         count: how many rounds there were.
         out_of_memory: never; what does not fit is forgotten.
+        slow: a node takes about as long as the evaluation of a tree.
     """
 
-    out_of_memory = False
+    out_of_memory, slow = False, True
 
     def __init__(
         self, incumbent: Incumbent, questions: Ranks, consider: Callable[[Tree], None], limits: Limits, watch: Watch
