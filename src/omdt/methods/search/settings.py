@@ -213,9 +213,9 @@ class SearchSettings:
     cases_per_round: int = 8
     """Cases whose findings are put together per round, between two turns of the local search."""
 
-    cases_under_way: int = 24
+    cases_under_way: int = 32
     """Cases that are explored or wait for it at the same time, whatever the number of processes, so that results do not
-    depend on it. With three rounds of cases, other processes have enough to do while this one climbs; more cases would
+    depend on it. With four rounds of cases, other processes have enough to do while this one climbs; more cases would
     be explored with an old incumbent."""
 
     nodes_per_case: int = 128
