@@ -2,11 +2,15 @@
 
 A climb begins with some tree and moves to the best of its neighbours as long as that is better. First-order gains (see
 `fitting`) choose and order the neighbours; each is then evaluated exactly, and only improvements of the exact return
-count. The first climbs begin with trees that are fitted to the optimal Q-values, later ones with random changes of the
-incumbent.
+count. The first climbs begin with trees that are fitted to the optimal Q-values (see `starts`), later ones with random
+changes of the incumbent.
 
 Before a climb ends with a new incumbent, all its small changes are evaluated, promising or not: every other action in
 every leaf, and every other threshold or value in every node. So the incumbent is locally optimal unless time runs out.
+
+With many states, evaluations take long. Then the first tree is a fitted one, further trees are found on coarse models
+(see `aggregation`), the first improvement is taken instead of the best, and of small changes only the likely ones are
+evaluated (see `neighbours`).
 """
 
 import math
@@ -118,7 +122,7 @@ class LocalSearch:
                 return
 
     def _start_with_fitted_trees(self) -> None:
-        """Evaluate fitted trees, then the best tree of a coarse model."""
+        """Evaluate fitted trees, then the best trees of a coarse model."""
         for tree in self._starting.fitted():
             self._try(tree)
             if self.exhausted:
@@ -162,7 +166,7 @@ class LocalSearch:
             self.climb_from(tree)
 
     def climb_from(self, tree: Tree) -> None:
-        """Move to the best promising neighbour until none is better; try all small changes of a new incumbent."""
+        """Move to a better promising neighbour until there is none; then try the small changes of a new incumbent."""
         self.consider(tree)
         for _ in range(self.model.settings.max_steps):
             if self.exhausted or self.incumbent.optimal_reached:
