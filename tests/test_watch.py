@@ -11,6 +11,7 @@ import pytest
 import omdt
 from omdt import planning
 from omdt.simulation import simulate
+from omdt.systems import System
 from omdt.watch import GRACE_SECONDS, GRACE_SHARE, INTERRUPT_SECONDS, LEAST_SECONDS, OutOfTimeError, Watch, one_thread
 from strategies import environment
 
@@ -104,7 +105,7 @@ def test_users_calls_run_on_one_thread(what: str, monkeypatch: pytest.MonkeyPatc
         return call
 
     mdp = environment("frozenlake_4x4")
-    monkeypatch.setattr(planning, "fixpoint", watched(planning.fixpoint))
+    monkeypatch.setattr(System, "solve", watched(System.solve))
     monkeypatch.setattr("omdt.simulation.markov_chain", watched(planning.markov_chain))
     with threadpool_limits(2):
         if what == "solve":
