@@ -11,8 +11,10 @@ from omdt.systems.multigrid import Multigrid
 from omdt.systems.products import product, product_transposed
 
 
+@pytest.mark.parametrize("copied", [0, 10**6])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_products_are_accurate(shape):
+def test_products_are_accurate(shape, copied, monkeypatch):
+    monkeypatch.setattr("omdt.systems.products.TRANSPOSED_ENTRIES", copied)
     rng = np.random.default_rng(0)
     M = SHAPES[shape](300, 0.99, rng)
     x = rng.normal(size=M.shape[0]) * 10.0 ** rng.integers(-8, 8, size=M.shape[0])

@@ -18,6 +18,9 @@ MAX_IMPROVEMENTS = 10_000
 INACCURATE = 0.1
 """A policy that will still be improved is evaluated up to this part of the largest improvement."""
 
+STUCK = 0.95
+"""Policy iteration ends when no action improves and more than this part of the residual is left after an evaluation."""
+
 _OPTIMA: WeakKeyDictionary[MDP, tuple[Certified[Floats], bool]] = WeakKeyDictionary()
 """The optimal values of the MDPs in use, since an MDP never changes, and whether they are final."""
 
@@ -84,7 +87,7 @@ class _Improvement:
             values = self._evaluated(actions, best, INACCURATE * float(np.abs(best - values).max()))
             above, below = self._residual(values)
             before, residual = residual, float(np.maximum(above.max(axis=1), below).max())
-            stuck = not improves.any() and residual > 0.5 * before
+            stuck = not improves.any() and residual > STUCK * before
             size = float(np.abs(values).max())
             error = self._norms.error_of(residual)
             enough = max(self._accuracy, TARGET * size + 4 * self._norms.error_of(rounding(size, size)))

@@ -91,7 +91,7 @@ def policy_return(mdp: MDP, policy: Ints, watch: Watch | None = None) -> Certifi
     V = system.solve(r, watch=watch)
     visits = _occupancies(mdp, system, p0, watch)
     e = r + mdp.discount * product(P, V) - V
-    rounded = 8 * EPSILON * (np.abs(r) + np.abs(V) + mdp.discount * (P @ np.abs(V))) + UNDERFLOW
+    rounded = 4 * EPSILON * (np.abs(r) + np.abs(V) + mdp.discount * (P @ np.abs(V))) + UNDERFLOW
     weights = np.abs(visits.value)
     error = float(weights @ rounded) + visits.error * float((np.abs(e) + rounded).max())
     error += 4 * EPSILON * float(p0 @ np.abs(V) + weights @ np.abs(e)) + UNDERFLOW

@@ -43,6 +43,9 @@ FIRST_STEPS = 40
 ROUGH_STEPS = 20
 """Steps with Gauss–Seidel sweeps for a rough solution, before anything is prepared."""
 
+ROUGH_CYCLES = 40
+"""Steps with multigrid for a rough solution; policy iteration makes up for what is missing then."""
+
 ROUGH_ENTRIES = 20_000
 """Entries of M from which on a rough solution is tried before factors are planned, which takes ten milliseconds."""
 
@@ -132,7 +135,8 @@ class Choice:
             factors = plan.factors(watch)
             return None if factors is None else Candidate(factors, True, 0)
         blocks = Blocks.of(self._M, plan, large, watch)
-        return None if blocks is None else Candidate(blocks, False, MAX_STEPS)
+        steps = ROUGH_CYCLES if self._use is Use.ROUGH else MAX_STEPS
+        return None if blocks is None else Candidate(blocks, False, steps)
 
     def _forced(self, watch: Watch | None) -> Candidate | None:
         plan = self._planned(watch)

@@ -28,7 +28,7 @@ class System:
     ) -> None:
         self.M = M
         self._relative = max(0.1 * TARGET * shrinkage, 4 * EPSILON)
-        self._choice = Choice(M, near, use)
+        self._choice, self._use = Choice(M, near, use), use
         self._present: Candidate | None = None
 
     @property
@@ -60,17 +60,19 @@ class System:
     ) -> Floats:
         first = np.zeros(len(b)) if start is None else start.copy()
         equation = Equation(self.M, b, first, transposed=transposed, relative=self._relative, accuracy=accuracy)
+        given_up = False
         while not equation.solved and not late(watch):
-            if self._present is None:
-                self._present = self._choice.next(watch)
-            if self._present is None:
-                equation.sweep(GaussSeidel(self.M), watch)
+            following = self._choice.next(watch) if given_up or self._present is None else self._present
+            if following is None:
+                if self._use is not Use.ROUGH:
+                    equation.sweep(GaussSeidel(self.M), watch)
                 break
-            if self._present.exact:
-                equation.refine(self._present.inverse)
+            self._present = following
+            if following.exact:
+                equation.refine(following.inverse)
                 break
-            equation.iterate(self._present.inverse, self._present.steps, watch)
-            if equation.settled or late(watch):
+            equation.iterate(following.inverse, following.steps, watch)
+            given_up = not equation.settled
+            if not given_up:
                 break
-            self._present = None
         return equation.x
