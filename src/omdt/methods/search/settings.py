@@ -13,8 +13,8 @@ class SearchSettings:
 
     # Turns of local and exact search
 
-    first_climbs: int = 3
-    """Climbs of the local search before the exact search begins."""
+    first_climbs: int = 1
+    """Climbs of the local search before the proof begins: easy proofs take less time than further climbs."""
 
     nodes_per_climb: int = 64
     """In its turn the local search climbs once, and once more per this many nodes of the round before."""

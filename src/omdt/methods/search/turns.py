@@ -81,8 +81,8 @@ class CoarseFirst:
 
     @property
     def count(self) -> int:
-        """How many rounds there were."""
-        return self._coarse.count + (self._fine.count if self._fine is not None else 0)
+        """How many rounds there were; those of the fine search, once it has begun."""
+        return self._coarse.count if self._fine is None else self._fine.count
 
     @property
     def done(self) -> bool:
@@ -105,10 +105,10 @@ class CoarseFirst:
         return self._fine is None
 
     def round(self, meanwhile: Callable[[], None]) -> None:
-        """A round of the one whose turn it is."""
+        """A round of the one whose turn it is; beside the fine search, nothing else is done in coarse rounds."""
         before = self._watch.nodes
         if self._fine is None or self._coarse_nodes <= self._share(self._fine) * self._fine_nodes:
-            self._coarse.round(meanwhile)
+            self._coarse.round(meanwhile if self._fine is None else idle)
             self._coarse_nodes += self._watch.nodes - before
         else:
             self._fine.round(meanwhile)
@@ -134,3 +134,7 @@ class CoarseFirst:
         if self._coarse.bound < fine.main.bound:
             return self._settings.leading_share
         return self._settings.trailing_share
+
+
+def idle() -> None:
+    """What is done beside a round, if there is nothing else to do."""

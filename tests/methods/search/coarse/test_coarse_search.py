@@ -9,8 +9,8 @@ import omdt
 from brute_force import returns
 from omdt.limits import Limits
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
-from omdt.methods.search.explorers import idle
 from omdt.methods.search.settings import SearchSettings
+from omdt.methods.search.turns import idle
 from omdt.solution import Stop
 from omdt.watch import Watch
 from random_mdps import random_model
