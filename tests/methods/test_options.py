@@ -22,13 +22,20 @@ KNOWN = {
     "copy": "ties",
 }
 FLAGS = {
-    "search": "--certificate",
+    "search": "--scheduler and --certificate",
     "milp": "--backend and --form",
     "viper": "--iterations",
     "iddt": "none",
     "copy": "--ties",
 }
-VALUES = {"--certificate": "proof", "--backend": "highs", "--form": "paper", "--iterations": "3", "--ties": "any"}
+VALUES = {
+    "--scheduler": "tcp://x",
+    "--certificate": "proof",
+    "--backend": "highs",
+    "--form": "paper",
+    "--iterations": "3",
+    "--ties": "any",
+}
 
 
 def limits(method: str) -> dict[str, int]:

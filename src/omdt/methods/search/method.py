@@ -85,11 +85,14 @@ def _proof(local: LocalSearch, limits: Limits, watch: Watch, options: SearchOpti
     def fine(*, may_pin: bool) -> Rounds:
         return Rounds(incumbent, limits, watch, options.executor, may_pin=may_pin)
 
+    searchable, settings = incumbent.model.searchable, incumbent.model.settings
     if options.certificate is not None:
         # A certificate has no words for pinned states, nor for ranges of thresholds.
         return fine(may_pin=False)
+    if searchable and settings.coarse_first_nodes == 0:
+        return fine(may_pin=True)
     coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
-    return CoarseFirst(coarse, partial(fine, may_pin=True), watch) if incumbent.model.searchable else coarse
+    return CoarseFirst(coarse, partial(fine, may_pin=True), watch) if searchable else coarse
 
 
 def _no_tree(task: Task, complete: bool) -> InputError:

@@ -257,7 +257,7 @@ class SearchSettings:
     """Coarse trees decided about per round, whatever the number of threads, so that results do not depend on it."""
 
     coarse_first_nodes: int = 1000
-    """Nodes of the coarse search before the fine search begins: about a second with some hundred states."""
+    """Nodes of the coarse search before the fine search begins: about a second; 0 for the fine search alone."""
 
     coarse_first_transitions: float = 3e7
     """Transitions of all these nodes together, which limits their number where every state has many successors."""
@@ -273,9 +273,6 @@ class SearchSettings:
 
     coarse_settled: float = 1e-3
     """Sweeps end when none changes a value by more than this part of the bound's distance to the target."""
-
-    coarse_visit_sweeps: int = 10
-    """Sweeps that estimate visits, which only choose what is decided next."""
 
     threaded_transitions: int = 20_000
     """From this many transitions on, several threads bound coarse trees; with fewer they wait for one another."""

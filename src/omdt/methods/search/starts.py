@@ -59,7 +59,7 @@ class Starts:
         visits, settings = self.engine.occupancies, self.model.settings
         fewer = self.model.mdp.n_states // settings.coarsening
         most = fewer if fewer >= settings.impatient_states else settings.coarse_states
-        return coarse(self.model, self.questions, visits / visits.sum() + self._alike(), tree, most)
+        return coarse(self.model, self.questions, visits / max(visits.sum(), 1e-300) + self._alike(), tree, most)
 
     def imitation_gains(self) -> Floats:
         """[S, A] the advantages of the optimal policy, weighted by the visits of the base policy of the engine."""
@@ -130,7 +130,7 @@ class Starts:
     def _mixed_visits(self) -> Floats:
         """[S] the states that the optimal policy visits and all states alike, each of the two as one half."""
         visits = self._optimal_visits()
-        mixed: Floats = visits / visits.sum() + self._alike()
+        mixed: Floats = visits / max(visits.sum(), 1e-300) + self._alike()
         return mixed
 
     def _alike(self) -> Floats:

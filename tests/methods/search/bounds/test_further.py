@@ -73,6 +73,7 @@ def test_a_valid_bound_is_asked_and_leaves_the_result(with_bound: Callable[..., 
     for seed in range(40):
         # With weak bounds of its own the search asks for further ones more often.
         weak = {"first_climbs": 0, "max_box_operations": 0.0, "max_growing_subtrees": 1, "cheap_states": 0}
+        weak["coarse_first_nodes"] = 0
         task = replace(RandomTask.random(np.random.default_rng(4000 + seed)), settings=weak)
         plain = task.solve(seed=seed)
         made = with_bound(Oracle)

@@ -110,6 +110,7 @@ class CoarseSearch:
         except OutOfTimeError:
             found = [[node] for node in taken]
         for nodes in found:
+            self._watch.count(len(nodes))
             for node in nodes:
                 self._put(node)
         self._thin()
@@ -151,7 +152,6 @@ class CoarseSearch:
 
     def _put(self, node: CoarseNode) -> None:
         """Add a node to those that are open, unless nothing in it is better than the incumbent."""
-        self._watch.count(1)
         if node.bound > self._incumbent.target:
             tree = complete(node.tree, self._ladders)
             if tree is None:

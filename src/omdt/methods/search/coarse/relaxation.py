@@ -28,9 +28,9 @@ from omdt.methods.search.partial_tree import Leaf
 from omdt.methods.search.sweeps import staying
 from omdt.watch import Watch
 
-SMALL_VISITS, SMALL_REST = 1e-6, 1e-2
-"""Visits only order the work: they spread no further from states with fewer visits than the first number, and no more
-sweeps are made when the last one found less than the second."""
+VISIT_SWEEPS, SMALL_VISITS, SMALL_REST = 10, 1e-6, 1e-2
+"""Visits only choose what is decided next: sweeps that estimate them, visits below which a state passes none on, and
+visits in one sweep below which there are no further sweeps."""
 
 
 class Relaxed(NamedTuple):
@@ -110,8 +110,7 @@ class Relaxation:
     def visits(self, choices: Bools, q: Floats) -> Floats:
         """[S] roughly the discounted visits of the policy that takes the best choices by Q-values [S, A]."""
         policy = np.where(choices, q, -np.inf).argmax(axis=1)
-        sweeps = self.model.settings.coarse_visit_sweeps
-        visits: Floats = _visits(self.model.arrays, policy, sweeps)
+        visits: Floats = _visits(self.model.arrays, policy)
         return visits
 
     def _swept(self, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
@@ -178,13 +177,13 @@ def _lower(arrays, sweeping, choices, V, active, least, forward):  # type: ignor
 
 
 @njit(cache=True, nogil=True)
-def _visits(arrays, policy, sweeps):  # type: ignore[no-untyped-def]
-    """[S] discounted visits of a policy, as far as the given number of sweeps finds them."""
+def _visits(arrays, policy):  # type: ignore[no-untyped-def]
+    """[S] discounted visits of a policy, as far as a few sweeps find them."""
     indptr, indices, discounted = arrays.indptr, arrays.indices, arrays.discounted
     A = arrays.rewards.shape[1]
     visits, waiting = np.zeros_like(arrays.initial), arrays.initial.copy()
     S = len(waiting)
-    for count in range(sweeps):
+    for count in range(VISIT_SWEEPS):
         found = 0.0
         for i in range(S):
             s = i if count % 2 == 0 else S - 1 - i
