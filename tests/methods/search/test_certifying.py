@@ -42,7 +42,7 @@ def test_a_place_that_takes_no_file_is_refused(tmp_path: Path) -> None:
 
 def test_too_many_states_are_refused_unless_no_state_is_visited_twice(tmp_path: Path) -> None:
     few = SearchSettings(dense_states=2)
-    with pytest.raises(InputError, match="proves nothing about 16 states"):
+    with pytest.raises(InputError, match="16 states with 6 questions are too many for the fine search"):
         check_certifiable(Model.of(lake(), few, Watch()), tmp_path / "c")
     mdp = game(np.random.default_rng(0))
     assert mdp.n_states > 2

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import omdt
 from omdt import MDP
@@ -82,6 +83,15 @@ def test_settings_decide_what_is_swept_and_what_is_searched() -> None:
     assert model_of(lake, dense_states=lake.n_states).searchable
     assert not model_of(lake, dense_states=lake.n_states - 1).searchable
     assert model_of(game(np.random.default_rng(1)), dense_states=1).searchable
+
+
+def test_too_many_answers_are_not_kept() -> None:
+    """A line of states, each with a threshold of its own."""
+    n = 5000
+    line = sparse.csr_array((np.ones(n), (np.arange(n), np.minimum(np.arange(n) + 1, n - 1))), shape=(n, n))
+    model = model_of(MDP(line, np.zeros((n, 1)), np.eye(1, n)[0], np.arange(float(n))[:, None]))
+    assert model.acyclic
+    assert not model.searchable
 
 
 def test_a_problem_with_many_states_and_few_successors_is_swept() -> None:

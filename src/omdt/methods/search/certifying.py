@@ -27,8 +27,8 @@ def check_certifiable(model: Model, path: Path) -> None:
     check_writable(path)
     if not model.searchable:
         raise InputError(
-            f"the search proves nothing about {model.mdp.n_states:,} states that can be visited again, so there is no "
-            "certificate to write; leave it out"
+            f"{model.mdp.n_states:,} states with {len(splits):,} questions are too many for the fine search, and a "
+            "certificate has no words for what the coarse search proves; leave it out"
         )
     known = (Questions() if questions is None else questions).sides(splits.observations, splits.feature_names)
     if known.shape[1] != len(splits):

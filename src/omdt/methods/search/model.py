@@ -20,6 +20,9 @@ from omdt.planning import Certified
 from omdt.task import Task
 from omdt.watch import Watch
 
+MAX_ANSWERS = 20_000_000
+"""Most answers of all states to all questions that the fine search keeps, once as bits and once as numbers: 200 MB."""
+
 
 class Arrays(NamedTuple):
     """The MDP as compiled kernels read it.
@@ -142,8 +145,9 @@ class Model:
 
     @property
     def searchable(self) -> bool:
-        """Whether the MDP has a size that the exact search handles."""
-        return self.mdp.n_states <= self.settings.dense_states or self.acyclic
+        """Whether the MDP has a size that the fine search handles."""
+        few_answers = self.mdp.n_states * len(self.task.splits) <= MAX_ANSWERS
+        return few_answers and (self.mdp.n_states <= self.settings.dense_states or self.acyclic)
 
     def look_ahead(self, values: Floats) -> Floats:
         """[S, A] r + γ P V"""

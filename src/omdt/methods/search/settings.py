@@ -103,7 +103,7 @@ class SearchSettings:
     # Linear algebra, chosen by the shape of the MDP
 
     dense_states: int = 1200
-    """Maximum number of states, unless no state can be visited twice, for which the exact search is used at all."""
+    """Maximum number of states, unless no state can be visited twice, for which the fine search is used at all."""
 
     evaluations_per_base: int = 100
     """Policies that the local search evaluates per base policy, on average: a dense inverse must pay within these."""
