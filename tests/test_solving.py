@@ -272,3 +272,19 @@ def test_the_value_is_recomputed_on_the_mdp_with_the_discount_of_the_mdp():
     assert solution.discount == 0.5
     assert solution.value == pytest.approx(optimum(other).value)
     assert solution.value < omdt.solve(mdp, method="copy").value
+
+
+def test_an_evaluation_that_was_cut_off_proves_nothing(monkeypatch):
+    """Where every step costs, an unfinished evaluation is far above the truth; only what is certain counts."""
+    mdp = environment("mountain_car")
+    best = omdt.solve(mdp, max_depth=1)
+
+    def unfinished(*arguments):
+        return planning.Certified(-5.0, 495.0)
+
+    monkeypatch.setattr(planning, "tree_return", unfinished)
+    method(monkeypatch, lambda task: Claim(best.tree, optimum(mdp).upper, Stop.TIME))
+    solution = omdt.solve(mdp, max_depth=1, method="fake")
+    assert solution.value <= best.value
+    assert solution.value <= solution.optimal_return
+    assert not solution.proven

@@ -22,6 +22,10 @@ from omdt.watch import TracePoint, Watch, one_thread
 TOLERANCE = 1e-9
 """Relative excess of a value over its bound that is not yet called a false claim."""
 
+SECONDS_PER_TRANSITION = 2e-7
+"""Seconds per transition that the evaluation of the returned tree has in any case, even if the method overran its time:
+two for ten million of them."""
+
 PLANNING_SHARE = 0.3
 """Part of the time limit for the optimal values, and for the random policy's, at most."""
 
@@ -157,13 +161,17 @@ def _checked(task: Task, claim: Claim, method: Method, watch: Watch) -> _Checked
     with watch.catching_interrupts(), one_thread():
         tree = claim.tree.pruned(task.observations)
         policy = tree.actions(task.observations)
-        value = planning.tree_return(problem, tree, task.observations, watch.closing())
+        least = SECONDS_PER_TRANSITION * int(problem.transitions.nnz)
+        value = planning.tree_return(problem, tree, task.observations, watch.closing(least))
         values = planning.optimal_values(problem, watch)
         scale = planning.scale(problem, watch)
     _check_rules(task, policy, method)
     _check_size(tree, task.size)
     tree = replace(with_exceptions(problem, tree, task.observations), truths=task.mdp.truths)
     optimal = planning.expected_return(problem, values)
+    if value.error > planning.UNCERTAIN * max(abs(value.value), abs(optimal.value), scale) + 1e-280:
+        # An evaluation that was cut off may be far too high; what is certain counts.
+        value = planning.Certified(value.lower, 2 * value.error)
     bound, rounding = _checked_bound(claim, value, optimal, scale)
     return _Checked(tree, value, optimal, scale, bound, rounding, replacements(problem, policy))
 

@@ -103,12 +103,16 @@ class Watch:
         """Reserve seconds of the time limit, at most half of it, for improving the best tree at the end."""
         self.reserved = min(seconds, self.time_limit / 2)
 
-    def closing(self) -> "Watch":
-        """A watch for evaluating the returned tree, for which a run may exceed its time limit a little."""
+    def closing(self, least: float = LEAST_SECONDS) -> "Watch":
+        """A watch for evaluating the returned tree, for which a run may exceed its time limit a little.
+
+        Args:
+            least: seconds that it has in any case.
+        """
         end = (1 + GRACE_SHARE) * self.time_limit + GRACE_SECONDS
         if self._interrupted_at is not None:
             end = min(end, self._interrupted_at + INTERRUPT_SECONDS)
-        return Watch(max(LEAST_SECONDS, end - self.elapsed))
+        return Watch(max(LEAST_SECONDS, least, end - self.elapsed))
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:

@@ -142,7 +142,8 @@ class CoarseSearch:
     def _explored(self, node: CoarseNode) -> list[CoarseNode]:
         """The nodes that take the place of a node, with their bounds."""
         values = self._optimal if node.values is None else node.values
-        return [self._bounded(child, node, values) for child in self._decisions.children(node.tree, values)]
+        children = self._decisions.children(node.tree, values, self._watch)
+        return [self._bounded(child, node, values) for child in children]
 
     def _bounded(self, child: Child, node: CoarseNode, values: Floats) -> CoarseNode:
         if child.same:

@@ -30,6 +30,7 @@ from omdt.methods.search.coarse.ladders import halves
 from omdt.methods.search.coarse.relaxation import Relaxation
 from omdt.methods.search.partial_tree import Leaf, Path
 from omdt.methods.search.ranks import Ranks
+from omdt.watch import Watch
 
 EXPANDED = 0.5
 """What an undecided subtree loses counts this much when it is expanded: the loss shows only after further decisions."""
@@ -49,14 +50,16 @@ class Decisions:
         self._relaxation, self._questions = relaxation, questions
         self._model, self._ladders = relaxation.model, relaxation.ladders
 
-    def children(self, tree: CoarseTree, values: Floats) -> list[Child]:
+    def children(self, tree: CoarseTree, values: Floats, watch: Watch) -> list[Child]:
         """The coarse trees that take the place of an incomplete one.
 
         Args:
             tree: the coarse tree.
             values: [S] above the values of its relaxation.
+            watch: ends the computation by an `OutOfTimeError`.
         """
-        decided = self._next(tree, self._losses(tree, values))
+        watch.check()
+        decided = self._next(tree, self._losses(tree, values), watch)
         if isinstance(decided, tuple):
             path, cut = decided
             children = [Child(placed(tree, path, cut._replace(asked=half)), False) for half in halves(cut.asked)]
@@ -67,7 +70,7 @@ class Decisions:
         narrow = ((narrowed(child.tree, self._ladders, self._relaxation.everywhere), child.same) for child in children)
         return [Child(found, same) for found, same in narrow if found is not None]
 
-    def _next(self, tree: CoarseTree, losses: Floats) -> End | tuple[Path, Cut]:
+    def _next(self, tree: CoarseTree, losses: Floats, watch: Watch) -> End | tuple[Path, Cut]:
         """The undecided end or the cut whose decision is estimated to lower the bound most."""
         scored: list[tuple[float, End | tuple[Path, Cut]]] = []
         for end, states in self._certain(tree):
@@ -79,6 +82,7 @@ class Decisions:
             scored.append((estimate if self._is_leaf(end.node, tree) else EXPANDED * estimate, end))
         now = self._total(tree, losses)
         for path, cut in cuts(tree):
+            watch.check()
             if cut.asked.high - cut.asked.low > 1:
                 halved = (placed(tree, path, cut._replace(asked=half)) for half in halves(cut.asked))
                 scored.append((min(self._total(half, losses) for half in halved) - now, (path, cut)))
