@@ -169,7 +169,7 @@ def _checked(task: Task, claim: Claim, method: Method, watch: Watch) -> _Checked
     _check_size(tree, task.size)
     tree = replace(with_exceptions(problem, tree, task.observations), truths=task.mdp.truths)
     optimal = planning.expected_return(problem, values)
-    if value.error > planning.UNCERTAIN * max(abs(value.value), abs(optimal.value), scale) + 1e-280:
+    if not planning.is_rounding(value.error, max(abs(value.value), abs(optimal.value), scale)):
         # An evaluation that was cut off may be far too high; what is certain counts.
         value = planning.Certified(value.lower, 2 * value.error)
     bound, rounding = _checked_bound(claim, value, optimal, scale)

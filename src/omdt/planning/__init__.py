@@ -34,11 +34,10 @@ from omdt.planning.policies import (
     policy_values,
     tree_return,
 )
-from omdt.planning.scales import ROUNDING, UNCERTAIN, scale
+from omdt.planning.scales import ROUNDING, is_rounding, scale
 
 __all__ = [
     "ROUNDING",
-    "UNCERTAIN",
     "Certified",
     "Policy",
     "best_actions",
@@ -46,6 +45,7 @@ __all__ = [
     "evaluate",
     "expected_return",
     "greedy",
+    "is_rounding",
     "markov_chain",
     "occupancies",
     "optimal_values",

@@ -36,3 +36,8 @@ def scale(mdp: MDP, watch: Watch | None = None) -> float:
         return 0.0
     earned = float(p0 @ values)
     return earned if earned > NOTHING * smallest else STAND_IN * smallest
+
+
+def is_rounding(error: float, largest: float) -> bool:
+    """Whether an error is rounding beside returns of this size; otherwise a computation was cut off."""
+    return error <= UNCERTAIN * largest + 1e-280

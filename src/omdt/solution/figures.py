@@ -5,7 +5,7 @@ Where a cost is minimised, all figures are costs and the bound is a lower one; w
 
 from dataclasses import dataclass
 
-from omdt.planning import ROUNDING, UNCERTAIN
+from omdt.planning import ROUNDING, is_rounding
 from omdt.solution.gaps import relative_gap
 from omdt.watch import TracePoint
 
@@ -87,7 +87,7 @@ class Figures:
     def is_rounding(self, error: float) -> bool:
         """Whether the error of a return is too small to be shown; otherwise time ran out before it was known better."""
         largest = max(abs(self.optimal_return), abs(self.random_return), abs(self.value), self.scale)
-        return error <= UNCERTAIN * largest + 1e-280
+        return is_rounding(error, largest)
 
     @property
     def planned(self) -> bool:

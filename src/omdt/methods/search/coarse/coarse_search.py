@@ -64,7 +64,7 @@ class CoarseSearch:
     ) -> None:
         model = incumbent.model
         self.model, self._incumbent, self._questions, self._consider = model, incumbent, questions, consider
-        self._watch, self._limits = watch, limits
+        self._watch = watch
         self._ladders = Ladders(questions)
         self._relaxation = Relaxation(model, self._ladders)
         self._decisions = Decisions(self._relaxation, questions)
@@ -106,7 +106,8 @@ class CoarseSearch:
         self.count += 1
         taken = self._take()
         try:
-            found = self._map(self._explored, taken)
+            explored = map(self._explored, taken) if self._pool is None else self._pool.map(self._explored, taken)
+            found = list(explored)
         except OutOfTimeError:
             found = [[node] for node in taken]
         for nodes in found:
@@ -130,14 +131,6 @@ class CoarseSearch:
         while len(taken) < self.model.settings.coarse_nodes_per_round and not self.done:
             taken.append(heapq.heappop(self._heap)[2])
         return taken
-
-    def _map(
-        self, explore: Callable[[CoarseNode], list[CoarseNode]], nodes: list[CoarseNode]
-    ) -> list[list[CoarseNode]]:
-        """What comes of each node, in order."""
-        if self._pool is None:
-            return [explore(node) for node in nodes]
-        return list(self._pool.map(explore, nodes))
 
     def _explored(self, node: CoarseNode) -> list[CoarseNode]:
         """The nodes that take the place of a node, with their bounds."""

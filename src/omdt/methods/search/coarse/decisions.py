@@ -73,19 +73,20 @@ class Decisions:
     def _next(self, tree: CoarseTree, losses: Floats, watch: Watch) -> End | tuple[Path, Cut]:
         """The undecided end or the cut whose decision is estimated to lower the bound most."""
         scored: list[tuple[float, End | tuple[Path, Cut]]] = []
-        for end, states in self._certain(tree):
+        all_ends = self._certain(tree)
+        for end, states in all_ends:
             if not isinstance(end.node, Undecided):
                 continue
             if not end.reached.any():
                 return end
             estimate = self._estimate(end.node, states, losses)
             scored.append((estimate if self._is_leaf(end.node, tree) else EXPANDED * estimate, end))
-        now = self._total(tree, losses)
+        now = self._total(all_ends, losses)
         for path, cut in cuts(tree):
             watch.check()
             if cut.asked.high - cut.asked.low > 1:
                 halved = (placed(tree, path, cut._replace(asked=half)) for half in halves(cut.asked))
-                scored.append((min(self._total(half, losses) for half in halved) - now, (path, cut)))
+                scored.append((min(self._total(self._certain(half), losses) for half in halved) - now, (path, cut)))
         return max(scored, key=lambda it: it[0])[1]
 
     def _is_leaf(self, node: Leaf | Undecided, tree: CoarseTree) -> bool:
@@ -121,11 +122,11 @@ class Decisions:
             count += end.reached
         return [(end, np.flatnonzero(end.reached & (count == 1))) for end in all_ends]
 
-    def _total(self, tree: CoarseTree, losses: Floats) -> float:
-        """What a coarse tree is estimated to lose."""
+    def _total(self, all_ends: list[tuple[End, Ints]], losses: Floats) -> float:
+        """What a coarse tree with these ends is estimated to lose."""
         total = 0.0
         cheapest = np.full(len(losses), np.inf)
-        for end, states in self._certain(tree):
+        for end, states in all_ends:
             if isinstance(end.node, Leaf):
                 np.minimum(cheapest, losses[:, end.node.action], out=cheapest, where=end.reached)
             else:
