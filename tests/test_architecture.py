@@ -71,7 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "processes", "solution", "solving", "watch"},
     "environments": BASIC | FIRST_THREE | {"environments", "source"},
-    "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "source"},
+    "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "objective", "properties", "source"},
     "export": BASIC | FIRST_THREE | {"export"},
 }
 BEFORE_THE_COMMAND_LINE = {*MAY_IMPORT, "reproduce", "report"}
