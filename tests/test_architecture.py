@@ -48,7 +48,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "guide": {"mdp"},
     "unavailable": BASIC | FIRST_THREE | {"planning"},
     "limits": {"errors"},
-    "objective": {"mdp"},
+    "properties": BASIC | {"mdp", "properties"},
+    "objective": {"errors", "mdp", "properties"},
     "rules": {"errors", "mdp"},
     "task": BASIC | FIRST_THREE | {"check", "guide", "limits", "norms", "objective", "planning", "questions", "rules"},
     "solution": BASIC
@@ -72,7 +73,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "processes", "solution", "solving", "watch"},
     "environments": BASIC | FIRST_THREE | {"environments", "source"},
-    "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "source"},
+    "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "objective", "properties", "source"},
     "export": BASIC | FIRST_THREE | {"export"},
 }
 BEFORE_THE_COMMAND_LINE = {*MAY_IMPORT, "reproduce", "report"}
