@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from omdt import planning
-from omdt.mdp import Bools, Floats, Ints
+from omdt.mdp import Floats, Ints
 from omdt.methods.search.coarse.ladders import Ladders
 from omdt.methods.search.coarse.relaxation import Relaxation
 from omdt.methods.search.model import Model
@@ -40,14 +40,12 @@ class Node:
     Attributes:
         domains: [G, W] what is left to every cell.
         values: [S] above the values of all that remains.
-        open: visited decisive states with several actions left.
-        plays: [S] what is played in decisive visited states; −1 elsewhere.
+        open: visited decisive states with several actions left, at least one.
     """
 
     domains: Words
     values: Floats
     open: Ints
-    plays: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,42 +66,52 @@ class Enumeration:
 
     Args:
         model: the model of the task.
-        tolerance: how much less than a given best return is enough.
-        limit: maximum number of policies that are kept, the best.
+        tolerance: how much less than the best return is enough, given the best return.
+        limit: maximum number of policies that are kept, the best ones.
         memory_limit: MiB for the nodes that wait.
         watch: the clock; every node counts.
+        progress: called with the number of policies whenever one is found.
 
     Attributes:
+        domains: the states of the task, and what trees can do in them.
+        noise: a difference of returns that is no more than this counts as rounding.
         found: the policies so far.
         truncated: whether there are more than the limit allows.
-        exhausted: whether there are no others.
+        exhausted: whether nothing is left that may be better than what is kept.
     """
 
     def __init__(
-        self, model: Model, tolerance: Callable[[float], float], limit: int, memory_limit: int, watch: Watch
+        self,
+        model: Model,
+        tolerance: Callable[[float], float],
+        limit: int,
+        memory_limit: int,
+        watch: Watch,
+        progress: Callable[[int], None] = lambda found: None,
     ) -> None:
         questions = Ranks(model.task.splits)
         self.domains = Domains(model, questions)
         self._model, self._tolerance, self._limit, self._watch = model, tolerance, limit, watch
+        self._progress = progress
         self._relaxation = Relaxation(model, Ladders(questions))
-        largest = max(abs(model.optimal_return.value), model.scale)
-        self._noise = planning.ROUNDING * (largest if np.isfinite(largest) else model.scale)
+        largest = abs(model.optimal_return.value)
+        self.noise = planning.ROUNDING * max(largest if np.isfinite(largest) else 0.0, model.scale)
         self.found: list[Found] = []
         self.truncated, self.exhausted = False, False
         self._best = -np.inf
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, Node]] = []
         self._stack: list[tuple[float, Node]] = []
-        per_node = 8 * model.mdp.n_states * 2 + self.domains.nbytes + NODE_BYTES
+        per_node = 2 * 8 * model.mdp.n_states + self.domains.nbytes + NODE_BYTES
         self._most_waiting = max(1, memory_limit * 2**20 // per_node)
 
     def run(self, policy: Ints) -> None:
         """Enumerate until nothing is left, or until time is up.
 
         Args:
-            policy: [S] that of a good tree, which is found first.
+            policy: [S] that of a good tree, which is taken first.
         """
-        self._add(self.domains.plays(policy))
+        self._add(self.domains.plays(policy), self._watch.closing())
         try:
             self._begin()
             while (taken := self._take()) is not None:
@@ -122,13 +130,13 @@ class Enumeration:
     def _floor(self) -> float:
         """A policy is taken if it returns at least this: a difference of no more than rounding counts as none."""
         if self.truncated:
-            return min(found.value for found in self.found) + self._noise
-        return self.least - self._noise
+            return min(found.value for found in self.found) + self.noise
+        return self.least - self.noise
 
     def _begin(self) -> None:
         domains = self.domains.supported(self.domains.root, self._watch)
         if domains is not None:
-            self._put_bounded(domains, self._model.optimal.upper, np.inf)
+            self._examine(domains, self._model.optimal.upper, np.inf)
 
     def _take(self) -> tuple[float, Node] | None:
         """The next node that may contain a policy that is asked for, with its bound."""
@@ -142,18 +150,14 @@ class Enumeration:
         return -negated, node
 
     def _explore(self, bound: float, node: Node) -> None:
-        """Decide about an open state of a node, or take its policy if there is none."""
-        if len(node.open) == 0:
-            self._add(node.plays)
-            return
-        state = self._next(node)
-        for child in self.domains.decided(node.domains, state):
+        """Decide about an open state of a node in all ways."""
+        for child in self.domains.decided(node.domains, self._next(node)):
             domains = self.domains.supported(child, self._watch)
             if domains is not None:
-                self._put_bounded(domains, node.values, bound)
+                self._examine(domains, node.values, bound)
 
-    def _put_bounded(self, domains: Words, above: Floats, of_parent: float) -> None:
-        """Bound a node and let it wait, unless nothing in it is asked for."""
+    def _examine(self, domains: Words, above: Floats, of_parent: float) -> None:
+        """Bound what is left; unless nothing in it is asked for, take its only policy or let it wait."""
         self._watch.count(1)
         choices = self.domains.choices(domains)
         relaxed = self._relaxation.bound_of(choices, above, self._floor, self._watch)
@@ -161,44 +165,41 @@ class Enumeration:
         if bound < self._floor:
             return
         walk = self.domains.walk(choices)
-        node = Node(domains, relaxed.values, walk.open, walk.plays)
-        if len(self._heap) < self._most_waiting:
-            heapq.heappush(self._heap, (-bound, next(self._counter), node))
+        if len(walk.open) == 0:
+            self._add(walk.plays, self._watch)
+        elif len(self._heap) < self._most_waiting:
+            heapq.heappush(self._heap, (-bound, next(self._counter), Node(domains, relaxed.values, walk.open)))
         else:
-            self._stack.append((bound, node))
+            self._stack.append((bound, Node(domains, relaxed.values, walk.open)))
 
     def _next(self, node: Node) -> int:
         """The open state in which every action but the best one is estimated to lose most."""
+        mdp, states = self._model.mdp, node.open
         V = _finite(node.values, self._model.scale)
         choices, q = self.domains.choices(node.domains), self._model.look_ahead(V)
-        visits = self._relaxation.visits(choices, q)[node.open]
-        losses = np.where(choices[node.open], visits[:, None] * np.maximum(V[node.open, None] - q[node.open], 0), np.inf)
-        return int(node.open[self._second(losses, node.open).argmax()])
-
-    def _second(self, losses: Floats, states: Ints) -> Floats:
-        """[n] the second lowest loss of each of n states, where actions that are played alike count once."""
-        played = self._model.mdp.played[states]
+        visits = self._relaxation.visits(choices, q)[states]
+        losses = np.where(choices[states], visits[:, None] * np.maximum(V[states, None] - q[states], 0.0), np.inf)
+        played = mdp.played[states]
         best = np.take_along_axis(played, losses.argmin(axis=1)[:, None], axis=1)
-        others: Floats = np.where(played == best, np.inf, losses).min(axis=1)
-        return others
+        return int(states[np.where(played == best, np.inf, losses).min(axis=1).argmax()])
 
-    def _add(self, plays: Ints) -> None:
-        """Take a policy that is asked for and not known; keep no more than the limit allows."""
+    def _add(self, plays: Ints, watch: Watch) -> None:
+        """Take a policy if it is asked for and not known; keep no more than the limit allows."""
         if any(np.array_equal(plays, found.plays) for found in self.found):
             return
-        mdp = self._model.mdp
-        returned = planning.policy_return(mdp, np.maximum(plays, 0), self._watch)
-        largest = max(abs(returned.value), abs(self._model.optimal_return.value), self._model.scale)
+        returned = planning.policy_return(self._model.mdp, np.maximum(plays, 0), watch)
+        largest = max(abs(returned.value), self.noise / planning.ROUNDING)
         if not planning.is_rounding(returned.error, largest):
-            self._watch.check()
-        if returned.value < self._floor:
+            watch.check()
+        if self.found and returned.value < self._floor:
             return
         self._best = max(self._best, returned.value)
-        self.found = [it for it in (*self.found, Found(plays, returned.value)) if it.value >= self.least - self._noise]
+        self.found = [it for it in (*self.found, Found(plays, returned.value)) if it.value >= self.least - self.noise]
         if len(self.found) > self._limit:
             self.truncated = True
             self.found.sort(key=lambda it: -it.value)
             self.found.pop()
+        self._progress(len(self.found))
 
 
 def _finite(values: Floats, scale: float) -> Floats:
@@ -208,9 +209,3 @@ def _finite(values: Floats, scale: float) -> Floats:
         return values
     large = LARGE * max(float(np.abs(values).max(where=~infinite, initial=0.0)), scale, 1e-280)
     return np.clip(values, -large, large)
-
-
-def row_of(choices: Bools) -> Ints:
-    """[S] the first action that is left in each state."""
-    first: Ints = choices.argmax(axis=1)
-    return first
