@@ -205,8 +205,8 @@ BAD_MODELS: dict[str, tuple[dict[str, np.ndarray], list[str]]] = {
     "too few action names": ({"action_names": np.array(["go"])}, ["2 actions", "1 action name"]),
     "empty name": ({"action_names": np.array(["go", ""])}, ["name of action 1", "non-empty"]),
     **{
-        f"discount {value}": ({"discount": np.array(value)}, ["discount is", "strictly between 0 and 1"])
-        for value in (0.0, 1.0, -0.5, 1.5, np.nan, np.inf)
+        f"discount {value}": ({"discount": np.array(value)}, ["discount is", "above 0 and at most 1"])
+        for value in (0.0, -0.5, 1.5, np.nan, np.inf)
     },
 }
 """Changes to `good_arrays` and what the message about them must say."""

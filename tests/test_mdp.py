@@ -138,8 +138,8 @@ def test_another_discount_leaves_the_rest():
     assert mdp.discount == 0.9
     assert other.transitions.data.tobytes() == mdp.transitions.data.tobytes()
     assert (other.feature_names, other.action_names) == (mdp.feature_names, mdp.action_names)
-    with pytest.raises(InputError, match="discount is 1"):
-        replace(mdp, discount=1)
+    with pytest.raises(InputError, match="discount is 2"):
+        replace(mdp, discount=2)
 
 
 def test_memory_grows_with_the_transitions():
@@ -147,3 +147,41 @@ def test_memory_grows_with_the_transitions():
         MDP(sparse.eye_array(S, format="csr"), np.zeros((S, 1)), np.eye(1, S)[0], np.zeros(S)) for S in (1000, 2000)
     )
     assert 1.9 < large.nbytes / small.nbytes < 2.1
+
+
+def labelled_arrays() -> dict:
+    """Three states in a row, of which the last one is never left."""
+    transitions = np.zeros((3, 2, 3))
+    transitions[[0, 1, 2], 0, [1, 2, 2]] = transitions[[0, 1, 2], 1, [0, 1, 2]] = 1
+    rewards, features = np.zeros((3, 2)), np.arange(3.0)[:, None]
+    return {"transitions": transitions, "rewards": rewards, "initial": [0.5, 0.5, 0], "features": features}
+
+
+def test_labels_and_reward_models_are_part_of_the_mdp() -> None:
+    time = np.array([[1.0, 2.0], [3.0, 4.0], [0.0, 0.0]])
+    mdp = MDP.from_dense(**labelled_arrays(), labels={"end": [False, False, True]}, reward_models={"time": time})
+    assert mdp.labels["end"].tolist() == [False, False, True]
+    assert mdp.reward_models["time"].tolist() == time.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        mdp.labels["end"][0] = True
+    without_first = replace(mdp, initial=np.array([0.0, 1, 0])).reachable()
+    assert without_first.labels["end"].tolist() == [False, True]
+    assert without_first.reward_models["time"].tolist() == time[1:].tolist()
+    offered = np.array([[True, False], [True, True], [True, True]])
+    assert replace(mdp, available=offered).reward_models["time"][0].tolist() == [1.0, 1.0]
+
+
+def test_labels_reward_models_and_endless_are_checked() -> None:
+    parts = labelled_arrays()
+    wrong = {
+        "label 'end' must be an array of 3 truth values": {"labels": {"end": [0, 0, 1]}},
+        "the name of a label is 3": {"labels": {3: [False] * 3}},
+        "reward 'time' must have shape": {"reward_models": {"time": np.zeros(3)}},
+        "reward 'time' of state 1, action 0": {"reward_models": {"time": np.where(np.eye(3, 2, -1) == 1, np.inf, 0.0)}},
+        "meaning with discount 1 only": {"endless": np.inf},
+        "must be inf, -inf or None": {"endless": 3.0, "discount": 1},
+    }
+    for message, rest in wrong.items():
+        with pytest.raises(InputError, match=message):
+            MDP.from_dense(**parts, **rest)
+    assert MDP.from_dense(**parts, endless=-np.inf, discount=1).discount == 1

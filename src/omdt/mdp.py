@@ -2,7 +2,8 @@
 
 Notation, used throughout the package: states s = 0 … S−1, actions a = 0 … A−1, transition probabilities P(s, a, s'),
 expected rewards r(s, a) = Σ_s' P(s, a, s') R(s, a, s'), start distribution p0(s), discount γ, and the observation
-X(s) ∈ ℝ^F on which a tree decides. The discounted return of a policy is E[Σ_t γ^t r(s_t, a_t)].
+X(s) ∈ ℝ^F on which a tree decides. The discounted return of a policy is E[Σ_t γ^t r(s_t, a_t)]; with γ = 1 it is the
+expected total reward.
 
 All probabilities lie in one sparse matrix of shape [S·A, S] whose row s·A + a is P(s, a, ·).
 
@@ -15,7 +16,7 @@ the row and the reward of the action that is played, so planning, search and pro
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, Unpack
 
@@ -38,14 +39,14 @@ __all__ = ["EPSILON", "MDP", "Bools", "Floats", "Ints"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MDP:
-    """A finite discounted Markov decision process with observed features.
+    """A finite Markov decision process with observed features.
 
     Attributes:
         transitions: [S·A, S] sparse; row s·A + a is the distribution of the next state.
         rewards: [S, A] expected reward of each action in each state.
         initial: [S] distribution of the first state.
         features: [S, F] what a tree may look at in each state.
-        discount: γ, strictly between 0 and 1.
+        discount: γ, above 0 and below 1; or 1, for total rewards.
         feature_names: F distinct names.
         action_names: A distinct names.
         name: what the problem is called in outputs.
@@ -56,6 +57,10 @@ class MDP:
         fallback: name of the action that is played where an unavailable one is named; where the fallback is not
             available itself, and by default, the first available action is played.
         truths: names of the features that are truth values in the problem's source; they are 0 or 1 here.
+        labels: names of sets of states, each as a mask [S]; objectives speak of them.
+        reward_models: further rewards [S, A] by name, of which an objective may be about another one than `rewards`.
+        endless: what a policy is worth from states from which it never comes to a terminal state, only with discount 1:
+            −∞ or ∞, or None for the rewards that it earns.
     """
 
     transitions: sparse.csr_array
@@ -71,6 +76,9 @@ class MDP:
     available: Bools = ()  # type: ignore[assignment]
     fallback: str | None = None
     truths: tuple[str, ...] = ()
+    labels: Mapping[str, Bools] = field(default_factory=dict)
+    reward_models: Mapping[str, Floats] = field(default_factory=dict)
+    endless: float | None = None
 
     def __post_init__(self) -> None:
         rewards = checks.checked_rewards(self.rewards)
@@ -91,6 +99,7 @@ class MDP:
         initial = checks.checked_initial(self.initial, S)
         discount = checks.checked_discount(self.discount, transitions)
         checks.check_returns(rewards, discount)
+        checks.check_endless(self.endless, discount)
         self._store(
             transitions=transitions,
             rewards=rewards,
@@ -104,12 +113,15 @@ class MDP:
             fallback=fallback,
             truths=checks.checked_truths(self.truths, features, feature_names),
             name=checks.checked_name(self.name),
+            labels=checks.checked_labels(self.labels, S),
+            reward_models=checks.checked_reward_models(self.reward_models, played, action_names),
         )
 
     def _store(self, **fields: Any) -> None:
         """Set fields and make their arrays read-only."""
         for name, value in fields.items():
-            for part in (value.data, value.indices, value.indptr) if sparse.issparse(value) else (value,):
+            parts = (value.data, value.indices, value.indptr) if sparse.issparse(value) else (value,)
+            for part in value.values() if isinstance(value, dict) else parts:
                 if isinstance(part, np.ndarray):
                     part.flags.writeable = False
             object.__setattr__(self, name, value)
@@ -141,7 +153,9 @@ class MDP:
         """Memory of all arrays in bytes."""
         matrix = self.transitions
         arrays = (matrix.data, matrix.indices, matrix.indptr, self.rewards, self.initial, self.features, self.origin)
-        return sum(array.nbytes for array in arrays) + (0 if self.all_available else self.available.nbytes)
+        further = (*self.labels.values(), *self.reward_models.values())
+        masks = () if self.all_available else (self.available,)
+        return sum(int(array.nbytes) for array in (*arrays, *further, *masks))
 
     @cached_property
     def all_available(self) -> bool:
@@ -194,6 +208,8 @@ class MDP:
             features=self.features[kept],
             origin=self.origin[kept],
             available=self.available[kept],
+            labels={name: states[kept] for name, states in self.labels.items()},
+            reward_models={name: rewards[kept] for name, rewards in self.reward_models.items()},
         )
 
     @classmethod

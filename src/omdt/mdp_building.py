@@ -42,6 +42,9 @@ class Details(TypedDict, total=False):
     available: ArrayLike
     fallback: str | None
     truths: Sequence[str]
+    labels: Mapping[str, ArrayLike]
+    reward_models: Mapping[str, ArrayLike]
+    endless: float | None
 
 
 class Dynamics(NamedTuple):

@@ -3,7 +3,7 @@
 Each function returns its part as the MDP stores it, or raises `InputError`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,9 @@ ROW_SUM_TOLERANCE = 1e-9
 
 LARGEST_VALUE = 1e290
 """Maximum absolute return; sums and products of such numbers stay below the largest double, about 1.8e308."""
+
+TOTAL_SHARE = 1e-30
+"""Part of the largest return that a single reward may have where there is no discount."""
 
 MOST_NAMES = 10
 """Maximum number of action names that a message lists."""
@@ -146,22 +149,22 @@ def checked_initial(initial: ArrayLike, S: int) -> Floats:
 
 
 def checked_discount(discount: object, transitions: sparse.csr_array) -> float:
-    """The discount, which lies so far below 1 that rounding in a row of the transitions cannot reach it."""
+    """The discount: 1, or so far below 1 that rounding in a row of the transitions cannot reach it."""
     try:
         value = float(discount)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise InputError(f"discount must be a number, not {discount!r}") from None
-    if not 0 < value < 1:
-        raise InputError(f"discount is {value}; it must lie strictly between 0 and 1")
-    if 1 - value <= 16 * EPSILON * int(np.diff(transitions.indptr).max()):
-        raise InputError(f"discount is {value!r}, so close to 1 that rounding hides the difference; lower it")
+    if not 0 < value <= 1:
+        raise InputError(f"discount is {value}; it must be above 0 and at most 1")
+    if value < 1 and 1 - value <= 16 * EPSILON * int(np.diff(transitions.indptr).max()):
+        raise InputError(f"discount is {value!r}, so close to 1 that rounding hides the difference; lower it or say 1")
     return value
 
 
 def check_returns(rewards: Floats, discount: float) -> None:
-    """Raise if a discounted sum of the largest reward could overflow."""
+    """Raise if a discounted sum of the largest reward could overflow; without a discount, if a moderate sum could."""
     largest = float(np.abs(rewards).max())
-    if largest > LARGEST_VALUE * (1 - discount):
+    if largest > LARGEST_VALUE * (1 - discount if discount < 1 else TOTAL_SHARE):
         raise InputError(f"rewards as large as {largest:g} overflow when they are summed up; divide all rewards")
 
 
@@ -182,6 +185,52 @@ def checked_truths(truths: Sequence[str], features: Floats, names: tuple[str, ..
         if (bad := first_true((column != 0) & (column != 1))) is not None:
             raise InputError(f"feature {name!r} of state {bad[0]} is {column[bad]}; a truth value must be 0 or 1")
     return tuple(truths)
+
+
+def check_endless(endless: float | None, discount: float) -> None:
+    """Raise if what endless policies are worth is neither ∞ nor −∞, or is said where there is a discount."""
+    if endless is None:
+        return
+    if discount < 1:
+        raise InputError(f"endless is {endless} but the discount is {discount}; it has a meaning with discount 1 only")
+    if endless not in (np.inf, -np.inf):
+        raise InputError(f"endless is {endless!r}; it must be inf, -inf or None")
+
+
+def checked_labels(labels: Mapping[str, ArrayLike], S: int) -> dict[str, Bools]:
+    """The labels, each with a mask [S] of the states that carry it."""
+    checked = {}
+    for name, states in labels.items():
+        _check_text(name, "a label")
+        mask = np.asarray(states)
+        if mask.shape != (S,) or mask.dtype != np.bool_:
+            raise InputError(f"label {name!r} must be an array of {S} truth values, one per state")
+        checked[str(name)] = np.array(mask)
+    return checked
+
+
+def checked_reward_models(
+    models: Mapping[str, ArrayLike], played: Ints, action_names: Sequence[str]
+) -> dict[str, Floats]:
+    """The rewards [S, A] of every name; those of an unavailable action are the rewards of the one that is played."""
+    checked = {}
+    for name, given in models.items():
+        _check_text(name, "a reward")
+        rewards = numbers(given, f"reward {name!r}")
+        if rewards.shape != played.shape:
+            raise InputError(f"reward {name!r} must have shape {list(played.shape)} but has shape {rewards.shape}")
+        rewards = np.take_along_axis(rewards, played, axis=1)
+        if (bad := first_true(~np.isfinite(rewards))) is not None:
+            where = _where(bad[0] * played.shape[1] + bad[1], played, action_names)
+            raise InputError(f"reward {name!r} of {where} is {rewards[bad]}; rewards must be finite")
+        checked[str(name)] = rewards
+    return checked
+
+
+def _check_text(name: object, what: str) -> None:
+    """Raise unless a name is text; the name of a reward may be empty."""
+    if not isinstance(name, str) or "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
+        raise InputError(f"the name of {what} is {name!r}; names must be text without NUL characters")
 
 
 def checked_name(name: str) -> str:

@@ -276,7 +276,7 @@ def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused_unread(path, 
 def test_the_discount_can_be_replaced(path):
     write(mdp_from(good_arrays()), path)
     assert read(path, discount=0.25).discount == 0.25
-    assert "strictly between 0 and 1" in str(refusal(lambda: read(path, discount=2)))
+    assert "above 0 and at most 1" in str(refusal(lambda: read(path, discount=2)))
     assert "discount must be a number" in str(refusal(lambda: read(path, discount="high")))
 
 

@@ -63,8 +63,8 @@ class Comments:
             self.start = START
         elif found := DISCOUNT.fullmatch(text):
             self.discount = number_in(found[1], self.path, number, "the discount")
-            if not 0 < self.discount < 1:
-                raise fault(self.path, number, f"the discount is {found[1]}; it must lie strictly between 0 and 1")
+            if not 0 < self.discount <= 1:
+                raise fault(self.path, number, f"the discount is {found[1]}; it must be above 0 and at most 1")
         elif found := ACTIONS.fullmatch(text):
             self._actions = list(dict.fromkeys(found[1].split(" ")))
         elif found := FALLBACK.fullmatch(text):

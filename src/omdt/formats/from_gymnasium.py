@@ -49,7 +49,7 @@ def from_gymnasium(
         initial: [S] distribution of the first state; by default the environment's `initial_state_distrib`.
         feature_names: names of the features; by default those of the environment's own.
         action_names: names of the actions; known for FrozenLake, CliffWalking and Taxi.
-        discount: γ, strictly between 0 and 1.
+        discount: γ, above 0 and at most 1.
         fallback: the action that is played where a tree names an unavailable one; see `MDP`.
     """
     env = env.unwrapped

@@ -24,7 +24,7 @@ def from_pymdptoolbox(
     Args:
         transitions: [A, S, S], or A matrices [S, S], dense or sparse.
         rewards: [S], [S, A], or one reward per transition in the form of `transitions`.
-        discount: γ, strictly between 0 and 1.
+        discount: γ, above 0 and at most 1.
         initial: [S] distribution of the first state; by default every state is equally likely.
         features: [S, F]; by default the number of the state.
         names: feature_names, action_names and name, as in `MDP`.
