@@ -73,9 +73,9 @@ def transitions(model: Any) -> list[str]:
     """State, choice, next state, probability, action."""
     lines = [f"{model.nr_states} {model.nr_choices} {model.nr_transitions}"]
     for s, place, choice in choices(model):
-        (action,) = model.choice_labeling.get_labels_of_choice(choice)
+        action = " ".join(model.choice_labeling.get_labels_of_choice(choice))
         for entry in model.transition_matrix.get_row(choice):
-            lines.append(f"{s} {place} {entry.column} {entry.value!r} {action}")
+            lines.append(f"{s} {place} {entry.column} {entry.value!r} {action}".rstrip())
     return lines
 
 
