@@ -1,7 +1,7 @@
 """The properties that come with a model: in a file beside it, such as model.props, or in the file itself (JANI).
 
-A file of properties has one property per line, or several with semicolons between them; a name in quotes and a colon may
-stand before each, // begins a comment, and `label "goal" = x=5;` gives a label to states. Constants are not read.
+A file of properties has one property per line, or several with semicolons between them. A name in quotes and a colon
+may stand before each, // begins a comment, and `label "goal" = x=5;` gives a label to states. Constants are not read.
 """
 
 import re
