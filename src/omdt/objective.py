@@ -107,6 +107,11 @@ class Objective(Property):
         return cls(Kind.DISCOUNTED, maximise, reward, discount=discount)
 
     @property
+    def by_discount(self) -> bool:
+        """Whether a discount alone says it all: the return of the MDP as it is, with a discount below 1 or of 1."""
+        return self in (DISCOUNTED_RETURN, Objective.total())
+
+    @property
     def is_probability(self) -> bool:
         """Whether a probability is asked for, which needs no rewards."""
         return self.kind in (Kind.REACH, Kind.STAY)
@@ -193,6 +198,11 @@ class Objective(Property):
 
 DISCOUNTED_RETURN = Objective()
 """The objective unless another one is asked for."""
+
+
+def objective_of(asked: Asked | str) -> Asked:
+    """An objective as it is, or from PRISM's syntax."""
+    return Objective.parse(asked) if isinstance(asked, str) else asked
 
 
 def recorded(asked: str | None) -> Objective:

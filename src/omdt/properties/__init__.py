@@ -1,6 +1,6 @@
 """PRISM's property syntax: state conditions and the properties that speak of them."""
 
-from omdt.properties.conditions import Condition, Label, Name
+from omdt.properties.conditions import Condition, Label, Name, mentioned
 from omdt.properties.expressions import condition, parsed
 from omdt.properties.labels import labelled, parsed_labels
 from omdt.properties.parsing import parsed_property
@@ -14,6 +14,7 @@ __all__ = [
     "Property",
     "condition",
     "labelled",
+    "mentioned",
     "parsed",
     "parsed_labels",
     "parsed_property",
