@@ -25,7 +25,7 @@ from scipy import sparse
 
 from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats
-from omdt.properties import Condition, Kind, Label, Name, Property, condition, parsed_property
+from omdt.properties import Condition, Kind, Label, Name, Not, Property, condition, parsed_property
 
 MOST_NAMES = 12
 """Maximum number of rewards or labels that a message lists."""
@@ -133,6 +133,8 @@ class Objective(Property):
             staying = "" if self.staying is None else f" without leaving {_called(self.staying)}"
             return f"probability to reach {_called(self.target)}{staying}"
         if self.kind is Kind.STAY:
+            if isinstance(self.target, Not):
+                return f"probability to never reach {_called(self.target.inner)}"
             return f"probability to stay in {_called(self.target)} for ever"
         if self.kind is Kind.TOTAL:
             if self.target is None:

@@ -61,7 +61,8 @@ def _meaning_of_value(solution: "Solution") -> str:
         return f"return of this tree, ± {solution.value_error:.2g}: time was up before it was known better"
     if math.isinf(solution.value) and solution.wording.target is not None:
         return escape(printable(f"infinite: this tree may never come to {solution.wording.target}"))
-    return escape(printable(f"exact {solution.wording.what} of this tree"))
+    what = "value" if solution.wording.named else solution.wording.what
+    return escape(printable(f"exact {what} of this tree"))
 
 
 def _meaning_of_bound(solution: "Solution") -> str:

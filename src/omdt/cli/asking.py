@@ -1,5 +1,6 @@
 """What is asked of a problem on the command line: its objective, and the labels that it speaks of."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,7 +127,7 @@ def _around(problem: str, *, jani: bool) -> "Beside":
     from omdt.formats.beside import Beside, beside
 
     path = Path(problem)
-    outside = from_outside(problem) and not problem.startswith(GYMNASIUM) and path.is_file()
+    outside = from_outside(problem) and not problem.startswith(GYMNASIUM) and os.path.isfile(path)
     return beside(path) if outside and (jani or path.suffix != ".jani") else Beside()
 
 

@@ -46,7 +46,7 @@ def report(
         solved.discount,
         solved.fallback,
     )
-    found = find("report", record, Given(problem, settings, labels, asked, discount))
+    found = find("report", record, Given(problem, settings, labels, asked, solved.discount if discount is None else discount))
     commands = [
         solve_command(solved, problem=found.name, settings=found.settings, labels=found.labels, output=solution),
         shlex.join(["omdt", *sys.argv[1:]]),

@@ -4,6 +4,7 @@ A file of properties has one property per line, or several with semicolons betwe
 may stand before a property, // begins a comment, and `label "goal" = x=5;` labels states. Constants are not read.
 """
 
+import os
 import re
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -100,7 +101,7 @@ def beside(path: Path) -> Beside:
         language = import_module("omdt.formats.from_prism_language")
         return Beside(path, tuple(Listed(name, text) for name, text in language.own_properties(path)))
     for ending in PROPERTY_FILES:
-        if (file := path.with_suffix(ending)).is_file():
+        if os.path.isfile(file := path.with_suffix(ending)):
             return read_properties(file)
     return Beside()
 

@@ -55,7 +55,7 @@ def figure(data: dict[str, Any], key: str) -> float:
 
 def spelled(value: float | None) -> float | str | None:
     """A figure as JSON holds it."""
-    return value if value is None or math.isfinite(value) else str(value)
+    return str(value) if value is not None and math.isinf(value) else value
 
 
 def names(data: dict[str, Any], key: str) -> list[str]:

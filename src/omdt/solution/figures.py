@@ -112,7 +112,7 @@ class Figures:
 
     def _maximised(self, figure: float) -> float:
         """A figure as one that is to be large: its negative where the objective is to be small; and back."""
-        return figure if self.sense == MAX else -figure
+        return figure if self.sense == MAX else 0.0 - figure
 
     def on_scale(self, amount: float) -> float | None:
         """A difference of returns as a part of that between the random and the optimal policy, if that is known."""

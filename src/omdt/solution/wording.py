@@ -20,6 +20,7 @@ class Wording:
         noun: what the verb needs to make sense, such as `a probability`; may be empty.
         target: what an infinite total misses; None if it cannot be infinite for that reason.
         default: whether it is the discounted return, of which nothing need be said.
+        named: whether it is asked by a property, whose words are too long to be repeated.
     """
 
     what: str
@@ -28,6 +29,7 @@ class Wording:
     noun: str = ""
     target: str | None = None
     default: bool = False
+    named: bool = False
 
     @property
     def doing(self) -> str:
@@ -63,7 +65,7 @@ def wording(objective: str | None, sense: str) -> Wording:
     if found == DISCOUNTED_RETURN:
         return Wording(found.words, minimised, ("returns", "return"), default=True)
     if found.is_probability:
-        return Wording(found.words, minimised, ("has", "have"), "probability")
+        return Wording(found.words, minimised, ("has", "have"), "probability", named=True)
     verb = ("needs", "need") if minimised else ("earns", "earn")
     missed = found.words.partition(" until ")[2] if found.kind is Kind.TOTAL else ""
-    return Wording(found.words, minimised, verb, target=missed or None)
+    return Wording(found.words, minimised, verb, target=missed or None, named=True)
