@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.objective import Asked, recorded
 from omdt.report.matching import check_names, check_returns
 from omdt.report.runners_up import RunnerUp, runners_up
 from omdt.report.visits import deciding, discounted_visits, through_nodes, visit_shares
@@ -67,7 +68,9 @@ class Analysis:
         return self.observations[self.deciding]
 
 
-def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None) -> Analysis:
+def analyse(
+    solution: Solution, mdp: MDP, observations: ArrayLike | None = None, objective: Asked | None = None
+) -> Analysis:
     """Analyse the tree of a solution on the MDP that was solved.
 
     Args:
@@ -75,11 +78,13 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
         mdp: the problem.
         observations: [S, F'] what the tree reads in each state; by default what the solution records: the features of
             the MDP and the predicates.
+        objective: what was asked; by default what the solution records.
 
     Raises:
-        InputError: if the solution is not one of this MDP, or has an objective or rules of its own.
+        InputError: if the solution is not one of this MDP, or has an objective or rules of the user's own.
     """
-    task = Task.of(mdp, solution)
+    task = Task.of(mdp, solution, recorded(solution.objective) if objective is None else objective)
+    mdp = task.problem
     X = task.observations if observations is None else np.asarray(observations, dtype=np.float64)
     tree = solution.tree
     check_names(tree, mdp, X)
@@ -88,7 +93,7 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
     returned = planning.policy_return(mdp, action)
     values = planning.optimal_values(mdp)
     optimal = planning.expected_return(mdp, values)
-    check_returns(solution, mdp, returned, optimal)
+    check_returns(solution, task, returned, optimal)
     lost, best = _lost(mdp, values, action)
     visits = discounted_visits(mdp, action)
     share = visit_shares(mdp, visits)

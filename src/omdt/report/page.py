@@ -17,6 +17,7 @@ from omdt.counting import counted
 from omdt.errors import require
 from omdt.files import write_whole
 from omdt.mdp import MDP
+from omdt.objective import Asked
 from omdt.report import lists, words
 from omdt.report.analysis import Analysis, analyse
 from omdt.report.commands import solve_command
@@ -34,6 +35,7 @@ def report_html(
     solution: Solution,
     mdp: MDP,
     *,
+    objective: Asked | None = None,
     observations: ArrayLike | None = None,
     commands: Sequence[str] = (),
 ) -> str:
@@ -42,6 +44,7 @@ def report_html(
     Args:
         solution: what `solve` returned for this MDP.
         mdp: the problem.
+        objective: what was asked; needed only if it is an objective of your own.
         observations: [S, F'] what the tree reads in each state; by default what the solution records: the features of
             the MDP and the predicates.
         commands: the commands that were typed to get the report; by default the `omdt solve` that makes the solution.
@@ -49,7 +52,7 @@ def report_html(
     require("jinja2", "report", "a report")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    analysis = analyse(solution, mdp, observations)
+    analysis = analyse(solution, mdp, observations, objective)
     templates = Environment(
         loader=PackageLoader("omdt.report", "page"),
         autoescape=True,
@@ -68,11 +71,12 @@ def write_report(
     mdp: MDP,
     path: str | Path,
     *,
+    objective: Asked | None = None,
     observations: ArrayLike | None = None,
     commands: Sequence[str] = (),
 ) -> None:
     """Write the report on a solution to a file, whole or not at all; the arguments are those of `report_html`."""
-    page = report_html(solution, mdp, observations=observations, commands=commands)
+    page = report_html(solution, mdp, objective=objective, observations=observations, commands=commands)
     write_whole(Path(path), lambda stream: stream.write(page.encode()))
 
 
