@@ -34,6 +34,7 @@ _HOME = {
     "Solution": "solution",
     "Splits": "splits",
     "TreePolicy": "tree",
+    "alternatives": "tradeoffs.alternatives",
     "compare": "comparing",
     "evaluate": "planning",
     "from_gymnasium": "formats.from_gymnasium",

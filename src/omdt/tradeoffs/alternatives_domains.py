@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from omdt.mdp import MDP, Bools, Ints
+from omdt.mdp import Bools, Ints
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Split, Tree
 from omdt.methods.search.ranks import Columns, Ranks
@@ -105,13 +105,29 @@ class Domains:
 
         Questions are compared from the root on, the left side before the right one.
         """
-        domains, names = self.root.copy(), np.zeros((len(self.root), self._mdp.n_actions), dtype=np.int64)
-        for s in np.flatnonzero(plays != NOWHERE):
-            domains[self._cell[s]] &= packed((self._mdp.played[s] == plays[s])[None])[0]
-            names[self._cell[s]] += self._mdp.available[s]
-        cells = np.flatnonzero((domains != self._everything).any(axis=1))
+        domains, cells = self._needed(plays)
+        names = np.zeros((len(domains), self._mdp.n_actions), dtype=np.int64)
+        states = np.flatnonzero(plays != NOWHERE)
+        np.add.at(names, self._cell[states], self._mdp.available[states].astype(np.int64))
         size = self._model.size
         return self._smallest(domains, names, cells, size.depth, size.leaves)
+
+    def possible_without(self, plays: Ints, column: int) -> bool:
+        """Whether a tree within the limits plays the given actions [S] and asks nothing about a column."""
+        domains, cells = self._needed(plays)
+        others = self._columns.feature != column
+        feature, rank, equality = (it[others] for it in self._columns[2:])
+        columns = self._columns._replace(feature=feature, rank=rank, equality=equality)
+        size = self._model.size
+        consistency = Consistency(columns, domains.shape[1], size.depth, size.leaves)
+        return consistency.least_leaves(domains, cells, size.depth, size.leaves) <= size.leaves
+
+    def _needed(self, plays: Ints) -> tuple[Words, Ints]:
+        """[G, W] what cells may have in a tree that plays the given actions [S]; the cells that may not have all."""
+        domains, states = self.root.copy(), np.flatnonzero(plays != NOWHERE)
+        wanted = packed(self._mdp.played[states] == plays[states, None])
+        np.bitwise_and.at(domains, self._cell[states], wanted)
+        return domains, np.flatnonzero((domains != self._everything).any(axis=1))
 
     def _smallest(self, domains: Words, names: Ints, cells: Ints, depth: int, most: int) -> Tree:
         """The smallest tree for some cells; a leaf names what is available in most of its visited states."""
