@@ -80,8 +80,7 @@ def alternatives(
     Raises:
         InputError: if the limits, the rules or the objective do not fit.
     """
-    _check_arguments(Size(max_depth, max_leaf_nodes), within)
-    limit = whole("limit", limit, 1)
+    check_arguments(max_depth, max_leaf_nodes, within, limit)
     limits = Limits(time_limit, seed=seed, threads=threads, memory_limit=memory_limit)
     kept, size = rules_of(unavailable, rules), Size(max_depth, max_leaf_nodes)
     watch = Watch(time_limit)
@@ -141,9 +140,10 @@ def _unheard(found: int) -> None:
     """Nobody listens to progress."""
 
 
-def _check_arguments(size: Size, within: float) -> None:
-    """Raise before long work starts if there can be no answer."""
-    if not size.limited:
+def check_arguments(max_depth: int | None, max_leaf_nodes: int | None, within: float, limit: int) -> None:
+    """Raise before long work starts if there can be no answer; arguments as in `alternatives`."""
+    whole("limit", limit, 1)
+    if not Size(max_depth, max_leaf_nodes).limited:
         raise InputError("alternatives need a size limit; give a depth, a number of leaves, or both")
     if isinstance(within, bool) or not isinstance(within, int | float) or not 0 <= within < math.inf:
         raise InputError(f"within is {within!r}; it must be a number of at least 0")
@@ -227,7 +227,7 @@ class _Listing:
         )
         if differ or not task.permits(policy.actions(task.observations)):
             raise FalseClaimError(
-                f"a tree that was found as one that returns {found.value!r} returns {returned.value!r}, or breaks a rule"
+                f"a tree that was listed as returning {found.value!r} returns {returned.value!r}, or breaks a rule"
             )
         return found.value
 

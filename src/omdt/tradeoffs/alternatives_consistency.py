@@ -1,8 +1,8 @@
 """Consistency: which actions cells may still have if some tree within the size limits is to give them all.
 
-A *cell* is a set of states that no question tells apart, so that every tree gives them the same action. Each cell has a
-set of actions that are left to it, its *domain*: bits of W words. A tree is consistent with the domains if the action of
-every leaf is in the domains of all cells in it. Two things are computed, both by trying all questions at every node:
+A *cell* is a set of states that no question tells apart, so that every tree gives them the same action. Each cell has
+a set of actions that are left to it, its *domain*: bits of W words. A tree is consistent with the domains if the action
+of every leaf is in the domains of all cells in it. Two things are computed, both by trying all questions at every node:
 
 - the least number of leaves of a consistent tree, which is that of a leaf if the domains have an action in common, and
   otherwise the least sum over both sides of a question;
@@ -32,9 +32,9 @@ LONG = 2_000_000
 between: some hundredths of a second."""
 
 BEGIN, END, MOST, BEST, QUESTION, MIDDLE, LEFT, RIGHT = range(8)
-"""What a frame says of a region: its range, how many leaves it may have, how many the best tree so far has, the question
-that is tried, where its right side begins, and the least number of leaves on either side. A frame per level stands for
-the calls of a recursive function, which could not be stored once it is compiled."""
+"""What a frame says of a region: its range, the maximum number of leaves, the number of leaves of the smallest tree so
+far, the question that is tried, where its right side begins, and the least number of leaves on either side. Frames, one
+per level, take the place of recursive calls: compiled recursive functions crash when they are loaded from a file."""
 
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 """Every bit of a word."""
@@ -69,10 +69,11 @@ class Scratch(NamedTuple):
     def of(cls, columns: Columns, words: int, depth: int) -> "Scratch":
         """Memory for trees of some depth."""
         values = int(columns.offsets[-1])
-        arrays = (np.zeros((values, words), dtype=np.uint64) for _ in range(5))
         common = np.zeros((depth + 1, 2, words), dtype=np.uint64)
-        frames = (np.zeros((depth + 1, 8), dtype=np.int64) for _ in range(2))
-        return cls(common, np.zeros(columns.codes.shape[1], dtype=np.int64), *arrays, *frames)
+        here, upto, beyond, below, above = (np.zeros((values, words), dtype=np.uint64) for _ in range(5))
+        buffer = np.zeros(columns.codes.shape[1], dtype=np.int64)
+        frames, further = (np.zeros((depth + 1, 8), dtype=np.int64) for _ in range(2))
+        return cls(common, buffer, here, upto, beyond, below, above, frames, further)
 
 
 class Consistency:
@@ -190,7 +191,7 @@ def _both_sides(columns, scratch, k, found):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _without_question(columns, domains, order, region, depth, most, scratch):  # type: ignore[no-untyped-def]
-    """The least number of leaves, as far as it is known before a question is tried with all that is below it; else 0."""
+    """The least number of leaves if no two questions on a path have to be tried to know it, otherwise 0."""
     begin, end = region
     if most < 1:
         return most + 1

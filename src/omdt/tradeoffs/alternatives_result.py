@@ -1,6 +1,7 @@
 """Alternatives: all trees that are about as good as the best one, with their JSON form."""
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -11,11 +12,12 @@ from omdt.check import Questions
 from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.files import write_whole
+from omdt.planning import ROUNDING
 from omdt.solution import MAX, Wording, spelled, wording
 from omdt.source import Source
 from omdt.task import Size
 from omdt.tradeoffs.alternatives_words import Difference, Forced
-from omdt.tree import TreePolicy
+from omdt.tree import TreePolicy, printable
 
 FORMAT = "omdt-alternatives-1"
 
@@ -168,6 +170,31 @@ class Alternatives:
     def loss(self, member: Alternative) -> float:
         """How much worse than the best tree a tree is, at least 0."""
         return 0.0 if member.value == self.best else abs(self.best - member.value)
+
+    def loss_words(self, member: Alternative) -> str:
+        """How much worse than the best tree a tree is, in words."""
+        loss, span = self.loss(member), abs(self.best - self.random_return)
+        if loss == 0 or loss <= ROUNDING * max(abs(self.best), span):
+            return "as good"
+        side = "more" if self.wording.minimised else "less"
+        share = f" ({loss / span:.2%} of the way to random)" if 0 < span < math.inf and loss <= span else ""
+        return f"{loss:.3g} {side}{share}"
+
+    def summary(self) -> list[str]:
+        """What all listed trees have in common, one sentence without a full stop per line."""
+        if len(self) == 1:
+            return []
+        every, none = (
+            ", ".join(map(printable, names)) or "nothing" for names in (self.needed_by_all, self.needed_by_none)
+        )
+        all_of_them = f"all {len(self):,} trees"
+        sentences = [f"asked about by necessity in {all_of_them}: {every}; in none of them: {none}"]
+        if self.forced:
+            sentences.append(f"{all_of_them} play, wherever they come there,")
+            sentences += [f"     {it.words}" for it in self.forced]
+        else:
+            sentences.append("there is no state in which all of them play the same")
+        return sentences
 
     @property
     def words(self) -> str:

@@ -65,7 +65,7 @@ class Forced:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a conjunction: that a feature is above a number, at most a number, equal to it, or different from it."""
+    """A part of a conjunction: a feature is above a number, at most a number, equal to it, or different from it."""
 
     feature: int
     relation: str
@@ -74,8 +74,8 @@ class Part:
     def holds(self, observations: Floats) -> Bools:
         """[n] whether it holds for each of n observations [n, F]."""
         values = observations[:, self.feature]
-        compared = {">": values > self.number, "≤": values <= self.number, "=": values == self.number}
-        holds: Bools = compared[self.relation] if self.relation in compared else values != self.number
+        compared = {">": np.greater, "≤": np.less_equal, "=": np.equal, "≠": np.not_equal}
+        holds: Bools = compared[self.relation](values, self.number)
         return holds
 
 
