@@ -185,16 +185,15 @@ class Alternatives:
         if len(self) == 1:
             return []
         every, none = (
-            ", ".join(map(printable, names)) or "nothing" for names in (self.needed_by_all, self.needed_by_none)
+            ", ".join(map(printable, names)) or "none" for names in (self.needed_by_all, self.needed_by_none)
         )
-        all_of_them = f"all {len(self):,} trees"
-        sentences = [f"asked about by necessity in {all_of_them}: {every}; in none of them: {none}"]
-        if self.forced:
-            sentences.append(f"{all_of_them} play, wherever they come there,")
-            sentences += [f"     {it.words}" for it in self.forced]
-        else:
-            sentences.append("there is no state in which all of them play the same")
-        return sentences
+        sentences = [
+            f"features that all {len(self):,} trees need: {every}",
+            f"features that none of them needs: {none}",
+        ]
+        if not self.forced:
+            return [*sentences, "they do not all play the same in any visited state of the best tree"]
+        return [*sentences, "what all of them play that come there:", *(f"     {it.words}" for it in self.forced)]
 
     @property
     def words(self) -> str:
