@@ -8,8 +8,9 @@ import pytest
 import omdt
 from brute_force import returns, threshold_questions, tree_policies
 from omdt import MDP
+from omdt.tradeoffs import alternatives_consistency, alternatives_search
 from omdt.tradeoffs.alternatives_result import Alternatives
-from random_mdps import shaped_mdp
+from random_mdps import random_model, shaped_mdp
 from total_values import exact_totals, random_total_mdp
 
 Key = tuple[tuple[int, int], ...]
@@ -48,13 +49,31 @@ def key_of(mdp: MDP, P: np.ndarray, played: np.ndarray, policy: np.ndarray) -> K
     return tuple((s, int(played[s, policy[s]])) for s in matters)
 
 
-def all_policies(mdp: MDP, depth: int, leaves: int) -> Brute:
-    """The values of all policies of threshold trees, by trying all of them."""
+def all_policies(
+    mdp: MDP,
+    depth: int,
+    leaves: int,
+    *,
+    questions: set[frozenset[int]] | None = None,
+    allowed: np.ndarray | None = None,
+) -> Brute:
+    """The values of all policies of trees, by default over thresholds, by trying all of them.
+
+    Args:
+        mdp: the problem.
+        depth: maximum depth.
+        leaves: maximum number of leaves.
+        questions: the states on the left of each question.
+        allowed: [S, A] what a leaf with each state may name.
+    """
+    questions = threshold_questions(mdp.features) if questions is None else questions
     P, played = mdp.transitions.toarray().reshape(*mdp.rewards.shape, -1), what_is_played(mdp)
     values: dict[Key, float] = {}
     least: dict[Key, int] = {}
     for n in range(1, leaves + 1):
-        policies = tree_policies(threshold_questions(mdp.features), *mdp.rewards.shape, depth, n)
+        policies = tree_policies(questions, *mdp.rewards.shape, depth, n)
+        if allowed is not None:
+            policies = policies[allowed[np.arange(mdp.n_states), policies].all(axis=1)]
         found = returns(P, mdp.rewards, mdp.initial, mdp.discount, policies) if mdp.discount < 1 else None
         for i, policy in enumerate(policies):
             key = key_of(mdp, P, played, policy)
@@ -70,20 +89,23 @@ def total(mdp: MDP, policy: np.ndarray) -> float:
     return float(sum(float(mdp.initial[s]) * float(values[s]) for s in np.flatnonzero(mdp.initial)))
 
 
-def keys(mdp: MDP, result: Alternatives) -> list[Key]:
+def keys(mdp: MDP, result: Alternatives, observations: np.ndarray) -> list[Key]:
     """What each listed tree does."""
     P, played = mdp.transitions.toarray().reshape(*mdp.rewards.shape, -1), what_is_played(mdp)
-    return [key_of(mdp, P, played, tree.actions(mdp.features)) for tree in result.trees]
+    return [key_of(mdp, P, played, tree.actions(observations)) for tree in result.trees]
 
 
-def assert_same(mdp: MDP, result: Alternatives, brute: Brute, tolerance: float) -> bool:
+def assert_same(
+    mdp: MDP, result: Alternatives, brute: Brute, tolerance: float, observations: np.ndarray | None = None
+) -> bool:
     """Compare a complete list with brute force; whether rounding leaves no doubt about any policy."""
     best = max(brute.values.values())
     scale = max([abs(v) for v in brute.values.values() if np.isfinite(v)], default=0.0)
+    scale = max(scale, 1e-3 * float(np.abs(mdp.rewards).max()))
     least = best if np.isinf(best) else best - tolerance
     must = {key for key, v in brute.values.items() if v >= least - CLEARLY * scale}
     may = {key for key, v in brute.values.items() if v >= least - SURELY * scale}
-    found = keys(mdp, result)
+    found = keys(mdp, result, mdp.features if observations is None else observations)
     assert len(set(found)) == len(found)
     assert result.complete
     assert must <= set(found) <= may
@@ -136,3 +158,73 @@ def test_a_list_that_is_cut_off_has_the_best_and_says_so() -> None:
         assert ("there are others" in result.words) == (not result.complete)
         cut += not result.complete
     assert cut > 20
+
+
+def reached(mdp: MDP) -> np.ndarray:
+    """[S] whether some policy comes to each state."""
+    P = mdp.transitions.toarray().reshape(*mdp.rewards.shape, -1).any(axis=1)
+    found = mdp.initial > 0
+    for _ in range(mdp.n_states):
+        found = found | P[found].any(axis=0)
+    return found
+
+
+def test_the_list_equals_brute_force_where_unavailable_actions_are_forbidden() -> None:
+    restricted = 0
+    for seed in range(40):
+        rng = np.random.default_rng([22, seed])
+        mdp = random_model(rng, states=int(rng.integers(3, 7)), actions=3, absorbing=0.2, unavailable=0.3).mdp()
+        allowed = mdp.available | ~reached(mdp)[:, None]
+        brute = all_policies(mdp, 2, 4, allowed=allowed)
+        asked = {"max_depth": 2, "within": 0.1, "limit": 10_000, "unavailable": "forbid"}
+        if not brute.values:
+            with pytest.raises(omdt.InputError, match="no tree"):
+                omdt.alternatives(mdp, **asked)
+            continue
+        result = omdt.alternatives(mdp, **asked)
+        assert_same(mdp, result, brute, 0.1 * abs(result.best - result.random_return))
+        for tree in result.trees:
+            assert allowed[np.arange(mdp.n_states), tree.actions(mdp.features)].all()
+        restricted += 1
+    assert restricted > 10
+
+
+def test_the_list_equals_brute_force_over_other_questions() -> None:
+    for seed in range(40):
+        rng = np.random.default_rng([23, seed])
+        mdp = shaped_mdp(rng)
+        S = mdp.n_states
+        predicates = rng.random((S, 2)) < 0.5
+        splits = omdt.Splits.of(mdp, categorical=["feature_0"], predicates=predicates, labels=["p", "q"])
+        questions = threshold_questions(mdp.features[:, 1:])
+        questions |= {
+            frozenset(np.flatnonzero(mdp.features[:, 0] == x).tolist()) for x in np.unique(mdp.features[:, 0])
+        }
+        questions |= {frozenset(np.flatnonzero(~holds).tolist()) for holds in predicates.T}
+        brute = all_policies(mdp, 2, 4, questions=questions)
+        result = omdt.alternatives(mdp, max_depth=2, within=0.1, limit=10_000, splits=splits)
+        tolerance = 0.1 * abs(result.best - result.random_return)
+        assert_same(mdp, result, brute, tolerance, splits.observations)
+
+
+def test_hardly_any_memory_and_slow_loops_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alternatives_search, "NODE_BYTES", 2**21)
+    monkeypatch.setattr(alternatives_consistency, "LONG", 0)
+    for seed in range(30):
+        rng = np.random.default_rng([24, seed])
+        mdp = shaped_mdp(rng)
+        depth = int(rng.integers(2, 4))
+        brute = all_policies(mdp, depth, 2**depth)
+        result = omdt.alternatives(mdp, max_depth=depth, within=0.2, limit=10_000, memory_limit=1)
+        assert_same(mdp, result, brute, 0.2 * abs(result.best - result.random_return))
+
+
+def test_more_actions_than_bits_in_a_word() -> None:
+    for seed in range(3):
+        rng = np.random.default_rng([25, seed])
+        S, A = 4, 70
+        P = rng.dirichlet(np.ones(S), size=(S, A))
+        mdp = MDP.from_dense(P, rng.normal(size=(S, A)), np.eye(S)[0], np.arange(S)[:, None], discount=0.9)
+        brute = all_policies(mdp, 1, 2)
+        result = omdt.alternatives(mdp, max_depth=1, within=0.2, limit=10_000)
+        assert_same(mdp, result, brute, 0.2 * abs(result.best - result.random_return))

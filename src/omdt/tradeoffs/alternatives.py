@@ -112,7 +112,7 @@ def alternatives(
         listed = _Listing(task, enumeration, watch)
         members = listed.members()
         common = forced(members[0].tree, [found.plays for found, _ in listed.chosen], task.observations)
-    known = absolute or solution.is_rounding(solution.random_error)
+    known = absolute or time_limit is None or solution.is_rounding(solution.random_error)
     return Alternatives(
         problem=mdp.name,
         max_depth=size.max_depth,

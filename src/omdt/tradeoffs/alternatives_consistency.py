@@ -119,7 +119,8 @@ class Consistency:
 @njit(cache=True, nogil=True)
 def _common(domains, order, begin, end, found):  # type: ignore[no-untyped-def]
     """Find [W] the actions that all cells of a range have in common; whether there are any."""
-    found[:] = ALL
+    for w in range(len(found)):
+        found[w] = ALL
     for i in range(begin, end):
         left = np.uint64(0)
         for w in range(len(found)):
@@ -154,7 +155,9 @@ def _sum_up(columns, domains, order, begin, end, scratch):  # type: ignore[no-un
     here, upto, beyond = scratch.here, scratch.upto, scratch.beyond
     codes, offsets = columns.codes, columns.offsets
     words = here.shape[1]
-    here[:] = ALL
+    for value in range(len(here)):
+        for w in range(words):
+            here[value, w] = ALL
     for j in range(len(codes)):
         for i in range(begin, end):
             value = offsets[j] + codes[j, order[i]]
@@ -284,7 +287,9 @@ def _support_by_one(columns, domains, order, begin, end, found, scratch):  # typ
     """Note the actions that consistent trees with one question give to a range of cells."""
     _sum_up(columns, domains, order, begin, end, scratch)
     below, above, sides = scratch.below, scratch.above, scratch.common[1]
-    below[:], above[:] = np.uint64(0), np.uint64(0)
+    for value in range(len(below)):
+        for w in range(below.shape[1]):
+            below[value, w], above[value, w] = np.uint64(0), np.uint64(0)
     for k in range(len(columns.feature)):
         if not _both_sides(columns, scratch, k, sides):
             continue
@@ -295,8 +300,9 @@ def _support_by_one(columns, domains, order, begin, end, found, scratch):  # typ
             _give(order, begin, middle, sides[0], found)
             _give(order, middle, end, sides[1], found)
         else:
-            below[value] |= sides[0]
-            above[value] |= sides[1]
+            for w in range(below.shape[1]):
+                below[value, w] |= sides[0, w]
+                above[value, w] |= sides[1, w]
     _spread(columns, order, begin, end, found, below, above)
 
 
@@ -305,15 +311,16 @@ def _spread(columns, order, begin, end, found, below, above):  # type: ignore[no
     """Give what thresholds give to cells up to each value, and to those beyond it, to a range of cells."""
     codes, offsets = columns.codes, columns.offsets
     for j in range(len(codes)):
-        for value in range(offsets[j + 1] - 2, offsets[j] - 1, -1):
-            below[value] |= below[value + 1]
-        for value in range(offsets[j] + 1, offsets[j + 1]):
-            above[value] |= above[value - 1]
-        for i in range(begin, end):
-            code = codes[j, order[i]]
-            found[order[i]] |= below[offsets[j] + code]
-            if code > 0:
-                found[order[i]] |= above[offsets[j] + code - 1]
+        for w in range(found.shape[1]):
+            for value in range(offsets[j + 1] - 2, offsets[j] - 1, -1):
+                below[value, w] |= below[value + 1, w]
+            for value in range(offsets[j] + 1, offsets[j + 1]):
+                above[value, w] |= above[value - 1, w]
+            for i in range(begin, end):
+                value = offsets[j] + codes[j, order[i]]
+                found[order[i], w] |= below[value, w]
+                if value > offsets[j]:
+                    found[order[i], w] |= above[value - 1, w]
 
 
 @njit(cache=True, nogil=True)
