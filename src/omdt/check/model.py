@@ -1,0 +1,113 @@
+"""The model: a Markov decision process in plain arrays, from an npz file."""
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from .reading import Bools, Floats, Ints, UnreadableError, readable
+
+EPSILON = 2.0**-52  # relative rounding error of one floating-point operation, at most
+MAX_MODEL = 1 << 32  # bytes of a model's arrays, unpacked: a small archive can claim to hold any amount
+
+
+def entries_of(indptr: Ints, rows: Ints) -> Ints:
+    """The positions of the entries of some rows of a sparse matrix, one row after the other."""
+    lengths = indptr[rows + 1] - indptr[rows]
+    return np.repeat(indptr[rows] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A Markov decision process in plain arrays, transitions as rows s·A + a of a sparse matrix."""
+
+    data: Floats
+    indices: Ints
+    indptr: Ints
+    rewards: Floats  # [S, A]; rewards and rows of unavailable actions are those of the action that is played instead
+    initial: Floats
+    features: Floats
+    discount: float
+    feature_names: tuple[str, ...]
+    action_names: tuple[str, ...]
+    available: Bools | None = None  # [S, A] which actions are available; None if all are
+
+    def reached(self, rows: Ints) -> Bools:
+        """[S] whether a state can be reached if these rows [S, n] of the transitions may be taken."""
+        reached = self.initial > 0
+        fresh = np.flatnonzero(reached)
+        while len(fresh):
+            entries = entries_of(self.indptr, rows[fresh].ravel())
+            successors = np.unique(self.indices[entries[self.data[entries] > 0]])
+            fresh = successors[~reached[successors]]
+            reached[fresh] = True
+        return reached
+
+
+DAMAGED = (OSError, LookupError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error)
+MODEL_NUMBERS = ("indices", "indptr", "data", "rewards", "initial", "features", "discount")
+MODEL_NAMES = ("feature_names", "action_names")
+
+
+def read_model(path: Path, fallback: str | None = None) -> Model:
+    """The model of an npz file, as `omdt.write` writes it; `fallback` is played instead of the fallback in the file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+            readable(size <= MAX_MODEL, f"it would take {size:,} bytes, more than {MAX_MODEL:,}")
+        with np.load(path, allow_pickle=False) as file:
+            known = [name for name in ("available", "fallback") if name in file]
+            return _model({name: np.asarray(file[name]) for name in (*MODEL_NUMBERS, *MODEL_NAMES, *known)}, fallback)
+    except DAMAGED as error:
+        raise UnreadableError(f"{path} is not a readable model: {error}") from None
+
+
+def _model(arrays: dict[str, npt.NDArray[np.generic]], fallback: str | None) -> Model:
+    S, A, F, n = (arrays[name].size for name in ("initial", "action_names", "feature_names", "data"))
+    shapes = {"indptr": (S * A + 1,), "indices": (n,), "data": (n,), "rewards": (S, A), "available": (S, A)}
+    shapes |= {"initial": (S,), "features": (S, F), "feature_names": (F,), "action_names": (A,)}
+    for name, array in arrays.items():
+        shape = shapes.get(name, ())
+        readable(array.shape == shape, f"{name} does not fit the model: its shape is {array.shape}, not {shape}")
+        readable(name not in MODEL_NUMBERS or array.dtype.kind in "iuf", f"{name} must be finite numbers")
+    features, actions = (tuple(str(name) for name in arrays[key]) for key in MODEL_NAMES)
+    fallback = str(arrays["fallback"]) if fallback is None and "fallback" in arrays else fallback
+    readable(fallback in (None, *actions), f"the fallback {fallback!r:.80} is not an action of the model")
+    numbers = {name: arrays[name].astype(np.float64) for name in MODEL_NUMBERS}
+    whole = f"the transitions are not a matrix of shape [{S * A}, {S}]"
+    ends = numbers["indptr"]
+    readable(np.isfinite(ends).all() and ends[0] == 0 and ends[-1] == n and np.all(np.diff(ends) >= 0), whole)
+    number = None if fallback is None else actions.index(fallback)
+    available = _fill_in(numbers, arrays["available"], number) if "available" in arrays else None
+    for name, array in numbers.items():
+        readable(np.isfinite(array).all(), f"{name} must be finite numbers")
+    indices, indptr = (numbers.pop(name).astype(np.int64) for name in MODEL_NUMBERS[:2])
+    data, rewards, initial, table, discount = numbers.values()
+    readable(np.all(np.diff(indptr) > 0) and np.all((indices >= 0) & (indices < S)), whole)
+    off = np.abs(np.add.reduceat(data, indptr[:-1]) - 1) > 4 * EPSILON * np.diff(indptr)
+    sums = "the probabilities of a row do not sum to 1; omdt.write makes them do so"
+    readable(np.all(data >= 0) and not np.any(off), sums)
+    distribution = np.all(initial >= 0) and abs(initial.sum() - 1) <= 4 * EPSILON * S
+    readable(distribution, f"initial is not a distribution over {S} states")
+    readable(bool(0 < discount < 1), f"the discount is {discount}, not between 0 and 1")
+    return Model(data, indices, indptr, rewards, initial, table, float(discount), features, actions, available)
+
+
+def _fill_in(numbers: dict[str, Floats], stated: npt.NDArray[np.generic], fallback: int | None) -> Bools:
+    """Let unavailable actions do what is played instead: the fallback where it is available, or the first that is."""
+    truths = stated.dtype.kind in "biuf" and np.isin(stated, (0, 1)).all()
+    readable(truths, "available must hold truth values, or 0 and 1")
+    available, (S, A), indptr = stated.astype(np.bool_), stated.shape, numbers["indptr"].astype(np.int64)
+    readable(available.any(axis=1).all(), "a state has no available action")
+    first = available.argmax(axis=1)[:, None]
+    played = first if fallback is None else np.where(available[:, [fallback]], fallback, first)
+    played = np.where(available, np.arange(A), played)
+    rows = (np.arange(S)[:, None] * A + played).ravel()
+    for name in ("data", "indices"):
+        numbers[name] = numbers[name][entries_of(indptr, rows)]
+    numbers["indptr"] = np.concatenate([[0.0], np.cumsum(np.diff(indptr)[rows])])
+    numbers["rewards"] = np.take_along_axis(numbers["rewards"], played, axis=1)
+    return available
