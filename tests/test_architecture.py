@@ -46,7 +46,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "planning": BASIC | FIRST_THREE | {"norms", "planning", "systems", "watch"},
     "unavailable": BASIC | FIRST_THREE | {"planning"},
     "limits": {"errors"},
-    "objective": {"mdp"},
+    "properties": BASIC | {"mdp", "properties"},
+    "objective": {"errors", "mdp", "properties"},
     "rules": {"errors", "mdp"},
     "task": BASIC | FIRST_THREE | {"check", "limits", "norms", "objective", "questions", "rules"},
     "solution": BASIC

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import omdt
 from omdt import MDP, InputError, solve
-from omdt.objective import DISCOUNTED_RETURN, DiscountedReturn, Objective, minimises
+from omdt.objective import DISCOUNTED_RETURN, Asked, Objective
 from omdt.task import Size, Task
 from strategies import environment, mdps
 
@@ -21,22 +21,24 @@ class Cost:
     """The expected discounted cost, where the rewards of an MDP are costs."""
 
     words: str = "expected discounted cost"
+    minimised: bool = True
 
     def problem(self, mdp: MDP) -> MDP:
         return replace(mdp, rewards=0.0 - mdp.rewards)
 
-    def shown(self, value: float) -> float:
-        return 0.0 - value
+    def offset(self, mdp: MDP) -> float:
+        return 0.0
 
 
 def test_the_discounted_return_is_the_mdp_itself() -> None:
     mdp = environment("xor")
-    assert DISCOUNTED_RETURN == DiscountedReturn()
-    assert isinstance(DISCOUNTED_RETURN, Objective)
+    assert DISCOUNTED_RETURN == Objective() == omdt.Objective.discounted()
+    assert isinstance(DISCOUNTED_RETURN, Asked)
+    assert isinstance(Cost(), Asked)
     assert DISCOUNTED_RETURN.problem(mdp) is mdp
     assert Task.over_thresholds(mdp, Size(1)).problem is mdp
-    assert not minimises(DISCOUNTED_RETURN)
-    assert minimises(Cost())
+    assert Task.over_thresholds(mdp, Size(1)).asked is None
+    assert not DISCOUNTED_RETURN.minimised
 
 
 @given(mdps(max_states=6, max_actions=3))
@@ -113,11 +115,6 @@ def test_there_is_no_certificate_for_an_objective_of_ones_own(tmp_path) -> None:
         solve(environment("xor"), max_depth=1, objective=Cost(), certificate=tmp_path / "proof")
 
 
-class Doubled(Cost):
-    def shown(self, value: float) -> float:
-        return 2 * value
-
-
 class OtherStates(Cost):
     def problem(self, mdp: MDP) -> MDP:
         return replace(mdp, features=mdp.features + 1)
@@ -125,8 +122,8 @@ class OtherStates(Cost):
 
 def test_what_is_no_objective_is_refused() -> None:
     mdp = environment("xor")
-    for wrong in ("cost", Doubled()):
-        with pytest.raises(InputError, match="needs words, problem and shown"):
+    for wrong in ("cost", 3, None):
+        with pytest.raises(InputError, match="needs words, minimised, problem and offset"):
             solve(mdp, max_depth=1, objective=wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="changes states, features or actions"):
         solve(mdp, max_depth=1, objective=OtherStates())

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from omdt.formats.from_quantecon import from_quantecon as from_quantecon
     from omdt.imitating import imitate as imitate
     from omdt.mdp import MDP as MDP
+    from omdt.objective import Objective as Objective
     from omdt.planning import evaluate as evaluate
     from omdt.simulation import simulate as simulate
     from omdt.solution import Solution as Solution
@@ -29,6 +30,7 @@ _HOME = {
     "InputError": "errors",
     "InputWarning": "errors",
     "MDP": "mdp",
+    "Objective": "objective",
     "Solution": "solution",
     "Splits": "splits",
     "TreePolicy": "tree",

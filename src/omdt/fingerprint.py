@@ -2,7 +2,8 @@
 
 Every number is first rounded to 30 binary digits, about nine decimal ones: the same environment, built on another
 machine, may differ in its last bits, and nobody changes a problem by so little on purpose. The name of the MDP and the
-original numbers of its states (`origin`) are ignored.
+original numbers of its states (`origin`) are ignored, and so are labels and further rewards: a solution records the
+fingerprint of the MDP that its objective makes of the user's (`Task.problem`), which has all that the objective reads.
 """
 
 import hashlib
@@ -33,6 +34,8 @@ def fingerprint(mdp: MDP) -> str:
     }
     if not mdp.all_available:
         fields["available"] = np.packbits(mdp.available).tobytes()
+    if mdp.endless is not None:
+        fields["endless"] = repr(mdp.endless).encode()
     digest = hashlib.sha256()
     for name, content in fields.items():
         digest.update(f"{name} {len(content)}\n".encode())

@@ -10,7 +10,7 @@ from omdt.fingerprint import fingerprint
 from omdt.limits import Limits
 from omdt.mdp import MDP, Ints
 from omdt.methods.registry import Method, method_named
-from omdt.objective import DISCOUNTED_RETURN, DiscountedReturn, Objective, minimises
+from omdt.objective import DISCOUNTED_RETURN, Asked
 from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, names_only, rules_of
 from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
@@ -45,7 +45,7 @@ def solve(
     node_limit: int | None = None,
     unavailable: str = FALLBACK,
     rules: Sequence[Rule] = (),
-    objective: Objective = DISCOUNTED_RETURN,
+    objective: Asked = DISCOUNTED_RETURN,
     progress: Callable[[TracePoint], None] | None = None,
     **options: object,
 ) -> Solution:
@@ -85,14 +85,15 @@ def solve(
     certifying = getattr(chosen, "certificate", None) is not None
     if certifying:
         _check_certifiable(unavailable, kept, objective)
-    watch = Watch(time_limit, _translated(progress, objective), limits.node_limit)
+    watch = Watch(time_limit, node_limit=limits.node_limit)
     with watch.catching_interrupts(), one_thread():
         if splits is None:
             task = Task.over_thresholds(mdp, size, objective, kept)
         else:
             task = Task(mdp, splits, size, objective, kept)
+        watch.listener = _translated(progress, task)
         how.check(task, limits)
-        recognised_by = fingerprint(mdp)
+        recognised_by = fingerprint(task.problem)
         planning.optimal_values(task.problem, watch.part(PLANNING_SHARE * watch.time_limit))
         random = _random_return(task.problem, watch.part(PLANNING_SHARE * watch.time_limit))
     claim = how.run(task, limits, watch, chosen)
@@ -105,17 +106,17 @@ def solve(
         method=method,
         max_depth=size.max_depth,
         max_leaf_nodes=size.max_leaf_nodes,
-        discount=mdp.discount,
+        discount=task.problem.discount,
         tree=checked.tree,
-        value=objective.shown(checked.value.value),
-        bound=objective.shown(bound),
+        value=task.shown(checked.value.value),
+        bound=task.shown_bound(bound),
         requested_gap=gap,
         stop=claim.stop,
-        optimal_return=objective.shown(checked.optimal.value),
-        random_return=objective.shown(random.value),
+        optimal_return=task.shown(checked.optimal.value),
+        random_return=task.shown(random.value),
         seconds=watch.elapsed if limits.node_limit is None else None,
         seed=limits.seed,
-        trace=tuple((when, objective.shown(lower), objective.shown(upper)) for when, lower, upper in watch.trace),
+        trace=tuple((when, task.shown(lower), task.shown_bound(upper)) for when, lower, upper in watch.trace),
         node_limit=limits.node_limit,
         rounding=checked.rounding,
         scale=checked.scale,
@@ -128,8 +129,8 @@ def solve(
         unavailable=task.unavailable,
         replaced=checked.replaced,
         rules=task.further_rules,
-        objective=task.objective_words,
-        sense=MIN if minimises(objective) else MAX,
+        objective=task.asked,
+        sense=MIN if task.objective.minimised else MAX,
     )
 
 
@@ -176,28 +177,26 @@ def _checked(task: Task, claim: Claim, method: Method, watch: Watch) -> _Checked
     return _Checked(tree, value, optimal, scale, bound, rounding, replacements(problem, policy))
 
 
-def _translated(
-    progress: Callable[[TracePoint], None] | None, objective: Objective
-) -> Callable[[TracePoint], None] | None:
-    """A listener to returns for a listener to the figures of an objective."""
+def _translated(progress: Callable[[TracePoint], None] | None, task: Task) -> Callable[[TracePoint], None] | None:
+    """A listener to returns for a listener to the figures that users see."""
     if progress is None:
         return None
 
     def listen(point: TracePoint) -> None:
         seconds, value, bound = point
-        progress((seconds, objective.shown(value), objective.shown(bound)))
+        progress((seconds, task.shown(value), task.shown_bound(bound)))
 
     return listen
 
 
-def _check_certifiable(unavailable: str, rules: Sequence[Rule], objective: Objective) -> None:
+def _check_certifiable(unavailable: str, rules: Sequence[Rule], objective: Asked) -> None:
     """Raise before long work starts if a certificate has no words for what is asked."""
     if unavailable == FORBID:
         raise InputError("a certificate is about all trees, so there is none with unavailable='forbid'; leave one out")
     if rules:
         told = " and ".join(rule.words for rule in rules)
         raise InputError(f"a certificate is about all trees, so there is none for a tree that {told}; leave one out")
-    if not isinstance(objective, DiscountedReturn):
+    if objective != DISCOUNTED_RETURN:
         raise InputError(
             f"a certificate is about the discounted return, so there is none for the {objective.words}; leave one out"
         )

@@ -4,8 +4,10 @@ It has the MDP, the questions that a tree may ask, its size, the objective and t
 answer is another matter (`omdt.limits`).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Protocol, Self
 
@@ -17,7 +19,7 @@ from omdt.errors import InputError
 from omdt.limits import whole
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.norms import Norms, norms
-from omdt.objective import DISCOUNTED_RETURN, DiscountedReturn, Objective
+from omdt.objective import DISCOUNTED_RETURN, Asked, Objective
 from omdt.questions import check_columns, questions_of, splits_of
 from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, allowed_by, names_only, rules_of
 from omdt.splits import Splits
@@ -77,7 +79,7 @@ class Solved(Protocol):
 
     @property
     def objective(self) -> str | None:
-        """What is maximised or minimised, in words; None for the discounted return."""
+        """What is maximised or minimised, as `Task.asked` has it; None for the discounted return."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,21 +97,22 @@ class Task:
     mdp: MDP
     splits: Splits
     size: Size
-    objective: Objective = DISCOUNTED_RETURN
+    objective: Asked = DISCOUNTED_RETURN
     rules: tuple[Rule, ...] = ()
 
     def __post_init__(self) -> None:
         check_columns(self.mdp, self.splits)
-        if not isinstance(self.objective, Objective) or abs(self.objective.shown(1.0)) != 1.0:
+        if not isinstance(self.objective, Asked):
             raise InputError(
-                f"the objective {self.objective!r:.80} is none: it needs words, problem and shown, "
-                "and what it shows must be the return or its negative"
+                f"the objective {self.objective!r:.80} is none: it needs words, minimised, problem and offset"
             )
+        if isinstance(self.objective, Objective):
+            object.__setattr__(self, "objective", self.objective.on(self.mdp))
         object.__setattr__(self, "rules", rules_of(FALLBACK, self.rules))
 
     @classmethod
     def over_thresholds(
-        cls, mdp: MDP, size: Size, objective: Objective = DISCOUNTED_RETURN, rules: Sequence[Rule] = ()
+        cls, mdp: MDP, size: Size, objective: Asked = DISCOUNTED_RETURN, rules: Sequence[Rule] = ()
     ) -> Self:
         """The task whose trees ask thresholds on every feature."""
         task = cls(mdp, Splits.of(mdp), size, objective, tuple(rules))
@@ -118,15 +121,13 @@ class Task:
         return task
 
     @classmethod
-    def of(
-        cls, mdp: MDP, solution: Solved, objective: Objective = DISCOUNTED_RETURN, rules: Sequence[Rule] = ()
-    ) -> Self:
+    def of(cls, mdp: MDP, solution: Solved, objective: Asked = DISCOUNTED_RETURN, rules: Sequence[Rule] = ()) -> Self:
         """The task that a solution answers.
 
         Args:
             mdp: the problem that was solved.
             solution: the solution.
-            objective: what was maximised or minimised; a file has only its words.
+            objective: what was maximised or minimised.
             rules: the rules that the solution has in words, beyond `unavailable`.
 
         Raises:
@@ -139,10 +140,10 @@ class Task:
             objective,
             rules_of(solution.unavailable, rules),
         )
-        if task.objective_words != solution.objective:
+        if task.asked != solution.objective:
             raise InputError(
                 f"the solution is about the {solution.objective or DISCOUNTED_RETURN.words}, "
-                f"not about the {objective.words}; a file has the objective in words only, so pass it in Python"
+                f"not about the {task.asked or DISCOUNTED_RETURN.words}; pass the objective of the solution"
             )
         if task.further_rules != solution.rules:
             told = f"a tree that {' and '.join(solution.rules)}" if solution.rules else "trees without further rules"
@@ -154,10 +155,10 @@ class Task:
 
     @cached_property
     def problem(self) -> MDP:
-        """The MDP whose expected discounted return is maximised: what methods work on.
+        """The MDP whose expected return is maximised: what methods work on.
 
         Raises:
-            InputError: if the objective changed more than rewards, transitions and discount.
+            InputError: if the objective changed more than rewards, transitions, discount and `endless`.
         """
         problem, mdp = self.objective.problem(self.mdp), self.mdp
         if problem is mdp:
@@ -173,7 +174,7 @@ class Task:
         if not same:
             raise InputError(
                 f"the objective {self.objective.words!r} changes states, features or actions of the MDP; "
-                "it may change rewards, transitions and discount only"
+                "it may change rewards, transitions, discount and endless only"
             )
         return problem
 
@@ -217,6 +218,24 @@ class Task:
         return tuple(rule.words for rule in self.rules if rule != AvailableOnly())
 
     @property
-    def objective_words(self) -> str | None:
-        """The words of the objective; None for the discounted return."""
-        return None if isinstance(self.objective, DiscountedReturn) else self.objective.words
+    def asked(self) -> str | None:
+        """The objective in PRISM's syntax, or in words if it is the user's own; None for the discounted return."""
+        if self.objective == DISCOUNTED_RETURN:
+            return None
+        return self.objective.property if isinstance(self.objective, Objective) else self.objective.words
+
+    @cached_property
+    def offset(self) -> float:
+        """The constant by which the figures that users see differ from returns of `problem`, apart from the sign."""
+        return float(self.objective.offset(self.mdp))
+
+    def shown(self, value: float) -> float:
+        """The number that users see for a return of `problem`."""
+        return 0.0 - (value + self.offset) if self.objective.minimised else value + self.offset
+
+    def shown_bound(self, bound: float) -> float:
+        """The number that users see for an upper bound on returns of `problem`, rounded to the safe side."""
+        total = bound + self.offset
+        if math.isfinite(total) and Fraction(bound) + Fraction(self.offset) > Fraction(total):
+            total = math.nextafter(total, math.inf)
+        return 0.0 - total if self.objective.minimised else total

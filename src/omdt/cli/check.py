@@ -25,6 +25,7 @@ def check(
     """Whether a solution's tree returns what it says, and whether a certificate proves its bound."""
     from omdt.check import RejectedError, words
     from omdt.checking import read_solution, source_of, verify
+    from omdt.objective import DISCOUNTED_RETURN
 
     data = read_solution(solution)
     if data.get("objective") is not None:
@@ -39,7 +40,9 @@ def check(
     else:
         name, chosen = problem, settings or []
         mdp = load_as_solved(problem, settings, discount, data.get("fallback"))
-    mdp = recognised(mdp, data.get("fingerprint"), name, None if problem or settings else again(name, chosen))
+    mdp = recognised(
+        mdp, DISCOUNTED_RETURN, data.get("fingerprint"), name, None if problem or settings else again(name, chosen)
+    )
     try:
         verdict = verify(data, mdp, certificate, exact=exact)
     except RejectedError as error:

@@ -12,6 +12,7 @@ from omdt.errors import AssumedDiscountWarning, InputError, InputWarning
 
 if TYPE_CHECKING:
     from omdt.mdp import MDP
+    from omdt.objective import Objective
     from omdt.source import Source
 
 
@@ -96,22 +97,23 @@ def recorded(name: str, source: "Source | None", again: Callable[[str], str]) ->
     return problem, list(source.settings)
 
 
-def recognised(mdp: "MDP", expected: str | None, problem: str, again: str | None) -> "MDP":
+def recognised(mdp: "MDP", objective: "Objective", expected: str | None, problem: str, again: str | None) -> "MDP":
     """The MDP that was solved: this one, or the part of it that can be reached.
 
     Args:
         mdp: what PROBLEM names.
-        expected: the fingerprint in the solution, if it has one.
+        objective: that of the solution.
+        expected: the fingerprint in the solution, if it has one: that of the MDP that the objective makes of it.
         problem: the PROBLEM.
         again: the same command with the PROBLEM, where it was not the user who named that. Where it was, another MDP is
             mentioned, and the figures decide.
     """
     from omdt.fingerprint import fingerprint
 
-    found = fingerprint(mdp)
+    found = fingerprint(objective.problem(mdp))
     if expected is None or expected == found:
         return mdp
-    if fingerprint(reachable := mdp.reachable()) == expected:
+    if fingerprint(objective.problem(reachable := mdp.reachable())) == expected:
         return reachable
     differ = f"its fingerprint is {found}, the solution's is {expected}"
     if again is not None:

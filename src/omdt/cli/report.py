@@ -27,6 +27,7 @@ def report(
 ) -> None:
     """One HTML page on a solution: its tree, its proof, where it goes and what it loses."""
     from omdt.files import check_writable
+    from omdt.objective import recorded as recorded_objective
     from omdt.report import write_report
     from omdt.report.commands import solve_command
     from omdt.solution import load
@@ -36,12 +37,13 @@ def report(
     if target.resolve() == solution.resolve():
         raise InputError(f"the page would overwrite {solution}; name another file with --output")
     solved = load(solution)
+    objective = recorded_objective(solved.objective)
     again = partial(command, "report", solution)
     name, its_settings = (problem, []) if problem is not None else recorded(solved.problem, solved.source, again)
     chosen = settings or its_settings
     mdp = load_problem(name, chosen, solved.discount if discount is None else discount, solved.fallback)
     if mdp.discount == solved.discount:
-        mdp = recognised(mdp, solved.fingerprint, name, None if problem or settings else again(name, chosen))
+        mdp = recognised(mdp, objective, solved.fingerprint, name, None if problem or settings else again(name, chosen))
     commands = [
         solve_command(solved, problem=name, settings=chosen, output=solution),
         shlex.join(["omdt", *sys.argv[1:]]),

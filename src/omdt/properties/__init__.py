@@ -1,0 +1,19 @@
+"""PRISM's property syntax: state conditions and the properties that speak of them."""
+
+from omdt.properties.conditions import Condition, Label, Name
+from omdt.properties.expressions import condition, parsed
+from omdt.properties.parsing import parsed_property
+from omdt.properties.property import Kind, Property
+
+__all__ = [
+    "Condition",
+    "Kind",
+    "Label",
+    "Name",
+    "Property",
+    "Truth",
+    "condition",
+    "negated",
+    "parsed",
+    "parsed_property",
+]
