@@ -141,7 +141,7 @@ class Arithmetic:
     def value(self, policy: Ints) -> tuple[float, float]:
         """The return of a policy [S], from below and from above."""
         # States that the policy does not reach have no influence, not even on the rounding.
-        reached = self.model.reached(np.arange(self.S)[:, None] * self.A + policy[:, None])
+        reached = self.model.reached(policy[:, None] == np.arange(self.A))
         states = np.flatnonzero(reached)
         V, error = System(self, states, policy[states]).solve(self.rewards[states, policy[states]])
         low, high = self.at_start(V, states)

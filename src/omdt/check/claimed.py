@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from .asked import read_asked
 from .model import Model
 from .questions import Questions
 from .reading import LARGEST, SOLUTION, Bools, Floats, Ints, Json, finite, readable, typed
@@ -51,12 +52,14 @@ class Claimed:
         self.stated = data.get("questions")
         self.questions = Questions.read(self.stated)
         columns, names = self.questions.columns(model.features, model.feature_names)
-        true = {"feature_names": [*names], "action_names": [*model.action_names], "discount": model.discount}
+        true = {"feature_names": [*names], "action_names": [*model.action_names]}
         for key, its in true.items():
             said = data.get(key)
             readable(said == its, f"the solution is of another problem: {key} is {said!r:.80}, not {its!r:.80}")
-        self.value = finite(data.get("value"), "the solution's value", LARGEST)
-        self.bound = finite(data.get("bound"), "the solution's bound", LARGEST)
+        self.objective = read_asked(model, data.get("objective"), data.get("discount"))
+        sense = "max" if self.objective.sign > 0 else "min"
+        readable(data.get("sense", sense) == sense, f"the sense of the solution is not {sense}, as its objective says")
+        self.value, self.bound = (_figure(data.get(key), f"the solution's {key}") for key in ("value", "bound"))
         rule = data.get("unavailable", "fallback")
         wrong = f"what the tree may do with unavailable actions is {rule!r:.40}, not fallback or forbid"
         readable(rule in ("fallback", "forbid"), wrong)
@@ -88,6 +91,11 @@ class Claimed:
             self.asked.append((feature, equality, states, right))
             stack += [(node.get("right"), states[right], level + 1), (node.get("left"), states[~right], level + 1)]
         return Size(depth, leaves)
+
+
+def _figure(value: Json, what: str) -> float:
+    """A number, or the text of an infinite one."""
+    return float(str(value)) if value in ("inf", "-inf") else finite(value, what, LARGEST)
 
 
 def _limit(depth: Json, leaves: Json) -> Size | None:

@@ -2,7 +2,8 @@
 
 import zipfile
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +35,16 @@ class Model:
     feature_names: tuple[str, ...]
     action_names: tuple[str, ...]
     available: Bools | None = None  # [S, A] which actions are available; None if all are
+    labels: Mapping[str, Bools] = field(default_factory=dict)  # sets of states [S] by name
+    reward_models: Mapping[str, Floats] = field(default_factory=dict)  # further rewards [S, A] by name
 
-    def reached(self, rows: Ints) -> Bools:
-        """[S] whether a state can be reached if these rows [S, n] of the transitions may be taken."""
+    def reached(self, choices: Bools) -> Bools:
+        """[S] whether a state can be reached by these choices [S, A]."""
         reached = self.initial > 0
         fresh = np.flatnonzero(reached)
         while len(fresh):
-            entries = entries_of(self.indptr, rows[fresh].ravel())
+            states, actions = np.nonzero(choices[fresh])
+            entries = entries_of(self.indptr, fresh[states] * choices.shape[1] + actions)
             successors = np.unique(self.indices[entries[self.data[entries] > 0]])
             fresh = successors[~reached[successors]]
             reached[fresh] = True
@@ -92,7 +96,7 @@ def _model(arrays: dict[str, npt.NDArray[np.generic]], fallback: str | None) -> 
     readable(np.all(data >= 0) and not np.any(off), sums)
     distribution = np.all(initial >= 0) and abs(initial.sum() - 1) <= 4 * EPSILON * S
     readable(distribution, f"initial is not a distribution over {S} states")
-    readable(bool(0 < discount < 1), f"the discount is {discount}, not between 0 and 1")
+    readable(bool(0 < discount <= 1), f"the discount is {discount}, not above 0 and at most 1")
     return Model(data, indices, indptr, rewards, initial, table, float(discount), features, actions, available)
 
 

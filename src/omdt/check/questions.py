@@ -1,7 +1,8 @@
 """Questions: what the trees may ask that a bound is about, as a solution states it."""
 
 import base64
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +16,11 @@ Group: TypeAlias = tuple[str, bool, tuple[float, ...] | None]  # column, equalit
 def division(side: Bools) -> bytes:
     """The same for questions that divide states in the same way, even if left and right are swapped."""
     return np.packbits(side ^ side[:1]).tobytes()
+
+
+def answers(column: Floats, equality: bool, number: float) -> Bools:
+    """[S] whether a state goes right: above a threshold, or different in an equality."""
+    return column != number if equality else column > number
 
 
 @dataclass(frozen=True)
@@ -49,25 +55,30 @@ class Questions:
         packed = np.array([np.frombuffer(bits, dtype=np.uint8) for _, bits in self.predicates])
         return np.hstack([features, np.unpackbits(packed, axis=1, count=S).T.astype(np.float64)]), names
 
-    def sides(self, columns: Floats, names: tuple[str, ...]) -> Bools:
-        """[S, K] whether a state goes right at a question: above a threshold, or different in an equality.
+    def distinct(self, columns: Floats, names: tuple[str, ...]) -> Iterator[tuple[int, bool, float]]:
+        """The questions: a column, whether it is an equality, and the number to compare with.
 
         Of questions that divide the states in the same way the first counts. A number that is stated must divide them:
         otherwise a statement would seem to be about trees that ask more than they can.
         """
-        sides: dict[bytes, Bools] = {}
+        seen: set[bytes] = set()
         for name, equality, numbers in self._groups(names):
             readable(name in names, f"there are questions about the unknown feature {name!r:.80}")
-            column = columns[:, names.index(name)]
-            values = np.unique(column) if equality else np.unique(column)[:-1]
+            j = names.index(name)
+            values = np.unique(columns[:, j])[: None if equality else -1]
             for number in values.tolist() if numbers is None else numbers:
-                side = column != number if equality else column > number
+                side = answers(columns[:, j], equality, number)
                 divides = side.any() and not side.all()
-                useful = divides or numbers is None
-                readable(useful, f"to compare {name!r:.80} with {number!r} divides no states")
-                if divides:
-                    sides.setdefault(division(side), side)
-        return np.array([*sides.values()], dtype=np.bool_).reshape(len(sides), len(columns)).T
+                readable(divides or numbers is None, f"to compare {name!r:.80} with {number!r} divides no states")
+                digest = hashlib.sha256(division(side)).digest()
+                if divides and digest not in seen:
+                    seen.add(digest)
+                    yield j, equality, number
+
+    def sides(self, columns: Floats, names: tuple[str, ...]) -> Bools:
+        """[S, K] whether a state goes right at a question: above a threshold, or different in an equality."""
+        sides = [answers(columns[:, j], equality, number) for j, equality, number in self.distinct(columns, names)]
+        return np.array(sides, dtype=np.bool_).reshape(len(sides), len(columns)).T
 
     def words(self) -> str:
         """The questions in words; empty for the default."""
