@@ -4,28 +4,26 @@ In every state, the agent may take the action of any leaf that the state can rea
 end can be reached, independently of all other states. The optimal values of this MDP are a bound, which is lower than
 the unrestricted optimum as soon as leaves with a decided action contain states for certain.
 
-**Sweeps.** Let T be the Bellman operator of this MDP. If V is above its fixpoint, lowering V(s) to (T V)(s) in any
-single state keeps it above, whatever was updated before. So Gauss–Seidel sweeps that begin with the values of a less
-decided tree give a valid bound at any time. Every update is rounded up, hence rounding errors need not be bounded by
-the discount. A state is updated again only after a successor has changed, so a sweep costs as much as it changes.
+**Sweeps** that begin with the values of a less decided tree give a valid bound at any time (`lowering`). A state is
+updated again only after a successor has changed, so a sweep costs as much as it changes.
 
-Where sweeps take too many passes, policy iteration finds the same values (`planning.restricted_values`).
+Where sweeps take too many passes, or without a discount stop too high because values are not supported (`support`),
+policy iteration finds the values (`planning.restricted_values`).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy import sparse
 
 from omdt import planning
-from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
-from omdt.methods.search.bounds.option_values import product_from_above
+from omdt.mdp import EPSILON, MDP, Bools, Floats
 from omdt.methods.search.coarse.coarse_tree import CoarseTree, ends
 from omdt.methods.search.coarse.ladders import Ladders
+from omdt.methods.search.coarse.lowering import Sweeping, lower
+from omdt.methods.search.coarse.support import is_supported
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf
-from omdt.methods.search.sweeps import staying
 from omdt.watch import Watch
 
 VISIT_SWEEPS, SMALL_VISITS, SMALL_REST = 10, 1e-6, 1e-2
@@ -45,31 +43,6 @@ class Relaxed(NamedTuple):
     values: Floats
 
 
-class Sweeping(NamedTuple):
-    """What sweeps need beside the arrays of the MDP.
-
-    Attributes:
-        leave: [S, A] one minus the discounted probability to stay.
-        first: [S + 1] where the predecessors of every state begin.
-        predecessors: of all states.
-        margin: relative rounding error of one update.
-    """
-
-    leave: Floats
-    first: Ints
-    predecessors: Ints
-    margin: float
-
-    @classmethod
-    def of(cls, mdp: MDP) -> "Sweeping":
-        """What sweeps over an MDP need."""
-        P, S = mdp.transitions, mdp.n_states
-        steps = (np.ones(P.nnz, dtype=np.bool_), P.indices, P.indptr[:: mdp.n_actions])
-        backward = sparse.csc_array(steps, shape=(S, S)).tocsr()
-        longest = int(np.diff(P.indptr).max())
-        return cls(1 - mdp.discount * staying(mdp), backward.indptr, backward.indices, (longest + 8) * EPSILON)
-
-
 class Relaxation:
     """Bounds coarse trees."""
 
@@ -77,6 +50,8 @@ class Relaxation:
         self.model, self.ladders = model, ladders
         self.everywhere = np.ones(model.mdp.n_states, dtype=np.bool_)
         self._sweeping = Sweeping.of(model.mdp)
+        self._starts = np.flatnonzero(model.mdp.initial)
+        self._circular = _may_be_circular(model.mdp)
 
     def choices(self, tree: CoarseTree) -> Bools:
         """[S, A] the actions that may be taken in each state."""
@@ -101,10 +76,12 @@ class Relaxation:
         if not choices.any(axis=1).all():
             return Relaxed(-np.inf, above)
         V = above.copy()
+        if self.model.mdp.discount == 1:
+            V[self.model.mdp.terminal] = 0.0
         bound, settled = self._swept(choices, V, target, watch)
-        if bound > target and not settled:
-            V = np.minimum(V, self._solved(choices, V, self.model.settings.coarse_settled * (bound - target), watch))
-            bound = product_from_above(self.model.mdp.initial, V)
+        if bound > target and not (settled and self._supported(choices, V, self._least(bound, target))):
+            V = np.minimum(V, self._solved(choices, V, self._least(bound, target), watch))
+            bound = self._return(V)
         return Relaxed(bound, V)
 
     def visits(self, choices: Bools, q: Floats) -> Floats:
@@ -115,17 +92,37 @@ class Relaxation:
 
     def _swept(self, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
         """Lower V by sweeps; the bound that it gives, and whether further sweeps would change little."""
-        model, settings = self.model, self.model.settings
-        active = np.ones(len(V), dtype=np.bool_)
-        bound = product_from_above(model.mdp.initial, V)
-        for count in range(settings.coarse_sweeps):
+        model = self.model
+        active = ~model.mdp.terminal if model.mdp.discount == 1 else self.everywhere.copy()
+        bound = self._return(V)
+        for count in range(model.settings.coarse_sweeps):
             watch.check()
-            least = settings.coarse_settled * (bound - target)
-            changed = _lower(model.arrays, self._sweeping, choices, V, active, least, count % 2 == 0)
-            bound = product_from_above(model.mdp.initial, V)
+            least = self._least(bound, target)
+            changed = lower(model.arrays, self._sweeping, choices, V, active, least, count % 2 == 0)
+            bound = self._return(V)
             if bound <= target or not changed:
                 return bound, True
         return bound, False
+
+    def _least(self, bound: float, target: float) -> float:
+        """The least change of a value that matters; without any finite distance to the target, a part of the scale."""
+        distance = bound - target
+        return self.model.settings.coarse_settled * (distance if np.isfinite(distance) else self.model.scale)
+
+    def _return(self, V: Floats) -> float:
+        """p0·V rounded up."""
+        p, values = self.model.mdp.initial[self._starts], V[self._starts]
+        return float(p @ values) + (
+            2 * len(V) * EPSILON * float(np.abs(values).max()) if values.max() < np.inf else 0.0
+        )
+
+    def _supported(self, choices: Bools, V: Floats, least: float) -> bool:
+        """Whether the values that sweeps have settled at are earned by a policy, as far as can be told."""
+        mdp = self.model.mdp
+        if not self._circular:
+            return True
+        known = mdp.terminal | (V == -np.inf) if mdp.endless is not None else V <= least
+        return is_supported(self.model.arrays, self._sweeping, choices, V, known, self._starts, 2 * least)
 
     def _solved(self, choices: Bools, V: Floats, accuracy: float, watch: Watch) -> Floats:
         """The values of the relaxation by policy iteration, from above."""
@@ -134,46 +131,15 @@ class Relaxation:
         return values.upper
 
 
-@njit(cache=True, nogil=True)
-def _lower(arrays, sweeping, choices, V, active, least, forward):  # type: ignore[no-untyped-def]
-    """Lower V [S], which is above the truth, to what its successors allow; whether that changed a value much.
+def _may_be_circular(mdp: MDP) -> bool:
+    """Whether sweeps from above may settle at values that no policy earns.
 
-    Only active states are updated; predecessors of a state that changes by more than `least` become active. States are
-    taken as they are numbered, forward or backward: any other order takes longer to read from memory than it saves.
+    Not with a discount; nor where every policy ends; nor where rewards are costs and going on without any is as good as
+    the end, because the optimal values are then the highest fixpoint that is not above 0.
     """
-    indptr, indices, discounted, rewards = arrays.indptr, arrays.indices, arrays.discounted, arrays.rewards
-    S, A = rewards.shape
-    changed = False
-    for i in range(S):
-        s = i if forward else S - 1 - i
-        if not active[s]:
-            continue
-        active[s] = False
-        best = -np.inf
-        for a in range(A):
-            if not choices[s, a]:
-                continue
-            total = rewards[s, a]
-            size = abs(total)
-            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
-                if indices[k] != s:
-                    term = discounted[k] * V[indices[k]]
-                    total += term
-                    size += abs(term)
-            stay = sweeping.leave[s, a]
-            total = (total + sweeping.margin * size) / stay
-            best = max(best, total + abs(total) * 4 * EPSILON / stay)
-            if best >= V[s]:
-                break
-        if best < V[s]:
-            if V[s] - best > least:
-                changed = True
-                for k in range(sweeping.first[s], sweeping.first[s + 1]):
-                    active[sweeping.predecessors[k]] = True
-                # The probability to stay is solved for, so a state need not wait for itself.
-                active[s] = False
-            V[s] = best
-    return changed
+    if mdp.discount < 1 or np.isfinite(planning.longest(mdp)):
+        return False
+    return mdp.endless is not None or bool((mdp.rewards > 0).any())
 
 
 @njit(cache=True, nogil=True)
@@ -194,7 +160,8 @@ def _visits(arrays, policy):  # type: ignore[no-untyped-def]
             for k in range(indptr[row], indptr[row + 1]):
                 if indices[k] == s:
                     stay += discounted[k]
-            here = waiting[s] / (1 - stay)
+            # Where a state is never left, one visit stands for all.
+            here = waiting[s] / (1 - stay) if stay < 1.0 else waiting[s]
             visits[s] += here
             found += waiting[s]
             waiting[s] = 0.0
