@@ -21,41 +21,63 @@ Vectors need not be exact: one that violates its inequality by e proves e / (1 â
 violation is computed with a bound on its own rounding error (`Arithmetic.rounding`), which is zero with `--exact`.
 """
 
+from .asked import Asked, read_asked
 from .cases import Problem
+from .chain import Chain
 from .claimed import Case, Size, policy_digest
+from .coarse import CoarseChecker, based_on, decoded
 from .fine import RECORD, STEP, Checker
+from .induction import Induction
+from .ladders import Ladders, Range
 from .losses import Context, Pending, losses_of, make_context
 from .model import Model, read_model
 from .options import Options
 from .questions import Questions
+from .ranges import CoarseTree, Cut, Growth, Leaf, Undecided, choices
 from .reading import FORMAT, HEAD, MAX_LINE, SOLUTION, RejectedError, UnreadableError, records
 from .symmetries import Renaming, slack_of
-from .verdict import Verdict, check, words
+from .verdict import RANGES, Verdict, check, words
 
 __all__ = [
     "FORMAT",
     "HEAD",
     "MAX_LINE",
+    "RANGES",
     "RECORD",
     "SOLUTION",
     "STEP",
+    "Asked",
     "Case",
+    "Chain",
     "Checker",
+    "CoarseChecker",
+    "CoarseTree",
     "Context",
+    "Cut",
+    "Growth",
+    "Induction",
+    "Ladders",
+    "Leaf",
     "Model",
     "Options",
     "Pending",
     "Problem",
     "Questions",
+    "Range",
     "RejectedError",
     "Renaming",
     "Size",
+    "Undecided",
     "UnreadableError",
     "Verdict",
+    "based_on",
     "check",
+    "choices",
+    "decoded",
     "losses_of",
     "make_context",
     "policy_digest",
+    "read_asked",
     "read_model",
     "records",
     "slack_of",

@@ -87,15 +87,15 @@ class Chain:
         """p0·X with its error."""
         it, states = self.induction, np.flatnonzero(transient)
         values, steps = it.numbers(X), it.numbers(H)
-        total, size = (it.initial * values).sum(), (it.initial * abs(values)).sum()
-        error = (it.S + 8) * it.unit * size
+        total, size = (it.initial * values).sum() / it.started, (it.initial * abs(values)).sum()
+        error = 4 * (it.S + 8) * it.unit * size
         if len(states):
-            gain, rounding = it.gains(values)
-            drift, drifting = it.drift(steps)
             rows = states * it.A + self.policy[states]
-            progress = -(drift[rows] + drifting[rows])
+            gain, rounding = it.gains(values, rows)
+            drift, drifting = it.drift(steps, rows)
+            progress = -(drift + drifting)
             require(bool(np.all(progress > 0)), "the tree takes too many steps to be evaluated")
-            off = (abs(gain.ravel()[rows]) + rounding.ravel()[rows]) / progress
+            off = (abs(gain) + rounding) / progress
             error = error + off.max() * it.at_start(steps) * (1 + 8 * it.unit)
         return cast(float, total - error), cast(float, total + error)
 

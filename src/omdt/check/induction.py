@@ -15,8 +15,9 @@ With γ = 1, one of these suffices:
   unless the policy earns −∞;
 - every policy that makes these choices comes to an end, which the graph shows.
 
-Rows are divided by their sums: with σ = Σ P, the inequality reads r σ + Σ P (V(s') − V(s) − (1 − γ) V(s')) ≤ 0. Where
-all values are the same and nothing is earned, this is exact in floating-point numbers, too.
+Rows and the distribution of the first state are divided by their sums: with σ = Σ P, the inequality reads
+r σ + Σ P (V(s') − V(s) − (1 − γ) V(s')) ≤ 0. Where all values are the same and nothing is earned, this is exact in
+floating-point numbers, too.
 """
 
 import math
@@ -26,7 +27,7 @@ from typing import cast
 import numpy as np
 
 from .asked import Asked
-from .model import EPSILON, Model
+from .model import EPSILON, Model, entries_of
 from .reading import Bools, Floats, Ints, Numbers, readable, require
 
 SMALLEST = 1e-150  # absolute value of a number of the model that is not 0, so that no product underflows
@@ -45,8 +46,9 @@ class Induction:
         self.unit = 0.0 if exact else EPSILON
         self.data, self.rewards = self.numbers(model.data), self.numbers(asked.rewards).ravel()
         self.final, self.initial = self.numbers(asked.final), self.numbers(model.initial)
-        self.starts, self.origin = model.indptr[:-1], np.repeat(np.arange(self.S), np.diff(model.indptr[:: self.A]))
-        self.mass = self._summed(self.data)
+        self.started = self.initial.sum()
+        self.starts = model.indptr[:-1]
+        self.mass = cast(Numbers, np.add.reduceat(self.data, self.starts))
         self.shrinkage = self.number(1.0) - self.number(asked.discount)
 
     def number(self, x: float) -> float:
@@ -61,24 +63,28 @@ class Induction:
         exact.ravel()[:] = [Fraction(x) for x in array.ravel().tolist()]
         return cast(Numbers, exact)
 
-    def gains(self, V: Numbers) -> tuple[Numbers, Numbers]:
-        """[S, A] r σ + Σ P (V(s') − V(s) − (1 − γ) V(s')), and a bound on its rounding error."""
-        drift, rounding = self.drift(V)
-        earned = self.rewards * self.mass
-        gain, error = earned + drift, rounding + self.terms * self.unit * (abs(earned) + abs(drift))
-        return gain.reshape(self.S, self.A), error.reshape(self.S, self.A)
+    def gains(self, V: Numbers, rows: Ints) -> tuple[Numbers, Numbers]:
+        """What some rows gain, r σ + Σ P (V(s') − V(s) − (1 − γ) V(s')), for rows s·A + a, and a bound on the rounding errors."""
+        drift, rounding = self.drift(V, rows)
+        earned = self.rewards[rows] * self.mass[rows]
+        return earned + drift, rounding + self.terms * self.unit * (abs(earned) + abs(drift))
 
-    def drift(self, V: Numbers) -> tuple[Numbers, Numbers]:
-        """[S·A] Σ P (V(s') − V(s) − (1 − γ) V(s')), and a bound on its rounding error."""
-        ahead = V[self.model.indices]
-        change, lost = ahead - V[self.origin], self.shrinkage * ahead
-        size = self._summed(self.data * (abs(change) + abs(lost)))
-        return self._summed(self.data * (change - lost)), self.terms * self.unit * size
+    def drift(self, V: Numbers, rows: Ints) -> tuple[Numbers, Numbers]:
+        """Σ P (V(s') − V(s) − (1 − γ) V(s')) for some rows, and a bound on the rounding errors."""
+        if len(rows) == 0:
+            return self.rewards[rows], self.rewards[rows]
+        lengths = self.model.indptr[rows + 1] - self.model.indptr[rows]
+        entries, starts = entries_of(self.model.indptr, rows), np.cumsum(lengths) - lengths
+        ahead, p = V[self.model.indices[entries]], self.data[entries]
+        change, lost = ahead - np.repeat(V[rows // self.A], lengths), self.shrinkage * ahead
+        size = np.add.reduceat(p * (abs(change) + abs(lost)), starts)
+        return np.add.reduceat(p * (change - lost), starts), self.terms * self.unit * size
 
     def at_start(self, V: Numbers) -> float:
         """p0·V from above."""
-        total, size = (self.initial * V).sum(), (self.initial * abs(V)).sum()
-        return cast(float, total + (self.S + 8) * self.unit * size)
+        total, size = (self.initial * V).sum() / self.started, (self.initial * abs(V)).sum()
+        # p0 is divided by its sum, so the largest value is not exceeded.
+        return cast(float, min(total + 4 * (self.S + 8) * self.unit * size, V[self.model.initial > 0].max()))
 
     def bound(self, V: Numbers, choices: Bools, *, narrow: bool) -> float:
         """No policy that makes the choices [S, A] earns more; raises if V does not show that.
@@ -88,23 +94,41 @@ class Induction:
         """
         counts, choices = np.ones(self.S, dtype=np.bool_), choices & ~self.asked.ends[:, None]
         if narrow:
-            sure = self.sure(choices) if self.asked.endless == -math.inf else counts
-            if (self.model.initial[~sure] > 0).any():
+            narrowed = self.narrowed(choices)
+            if narrowed is None:
                 return -math.inf
-            choices = choices & self._all_within(sure)
-            counts = self.model.reached(choices)
+            choices, counts = narrowed
         inner = counts & ~self.asked.ends
-        gain, error = self.gains(V)
-        over = choices & inner[:, None] & ~(gain + error <= 0)
-        require(not over.any(), f"the vector is raised in state {_first(over)[0]} by action {_first(over)[1]}")
+        rows = np.flatnonzero(choices & inner[:, None])
+        gain, error = self.gains(V, rows)
+        over = rows[~(gain + error <= 0)]
+        require(len(over) == 0, f"the vector is raised in state {over[:1] // self.A} by action {over[:1] % self.A}")
         low = counts & self.asked.ends & ~(V >= self.final)
-        require(not low.any(), f"the vector is below the final reward in state {_first(low)[0]}")
+        require(not low.any(), f"the vector is below the final reward in state {low.argmax()}")
         if self.asked.discount == 1:
-            self._check_limit(V, choices & inner[:, None], inner, gain + error)
+            strict = inner.copy()
+            strict[rows[~(gain + error < 0)] // self.A] = False
+            self._check_limit(V, choices & inner[:, None], inner, strict)
         return self.at_start(np.where(counts, V, 0))
 
-    def _check_limit(self, V: Numbers, choices: Bools, inner: Bools, gain: Numbers) -> None:
-        """Raise unless the expectation of V in the limit is known to be at least the final reward."""
+    def narrowed(self, choices: Bools) -> tuple[Bools, Bools] | None:
+        """[S, A] the choices that a policy can make which is not worth −∞, and [S] the states that they come to.
+
+        None if every policy that makes the choices [S, A] is worth −∞.
+        """
+        choices = choices & ~self.asked.ends[:, None]
+        if self.asked.endless == -math.inf:
+            sure = self.sure(choices)
+            if (self.model.initial[~sure] > 0).any():
+                return None
+            choices = choices & self._all_within(sure)
+        return choices, self.model.reached(choices)
+
+    def _check_limit(self, V: Numbers, choices: Bools, inner: Bools, strict: Bools) -> None:
+        """Raise unless the expectation of V in the limit is known to be at least the final reward.
+
+        `strict` [S] are the states in which every choice lowers V.
+        """
         asked = self.asked
         at_most, at_least = ((asked.rewards <= 0).all(), (asked.rewards >= 0).all())
         if asked.endless == -math.inf and at_most:
@@ -114,11 +138,11 @@ class Induction:
             below = inner & (V < 0)
             if (at_most or at_least) and not below.any():
                 return
-            if at_most and not (choices & below[:, None] & ~(gain < 0)).any():
+            if at_most and strict[below].all():
                 return
         trapped = self.trapped(choices) & inner
         what = "the vector does not show what is earned in the limit, and a policy need not come to an end from"
-        require(not trapped.any(), f"{what} state {_first(trapped)[0]}")
+        require(not trapped.any(), f"{what} state {trapped.argmax()}")
 
     def trapped(self, choices: Bools) -> Bools:
         """[S] the states from which some policy that makes the choices [S, A] never comes to an end for certain."""
@@ -153,12 +177,3 @@ class Induction:
         inside = states[self.model.indices] & (self.model.data > 0)
         counts: Ints = np.add.reduceat(inside, self.starts, dtype=np.int64)
         return counts.reshape(self.S, self.A)
-
-    def _summed(self, entries: Numbers) -> Numbers:
-        """[S·A] sums over rows."""
-        return cast(Numbers, np.add.reduceat(entries, self.starts))
-
-
-def _first(found: Bools) -> tuple[int, ...]:
-    """The place of the first true entry; zeros if there is none."""
-    return tuple(int(i) for i in np.unravel_index(int(found.argmax()), found.shape))

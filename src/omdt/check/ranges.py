@@ -7,6 +7,7 @@ so coarse trees that contain no such tree are left out, and ranges contain only 
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,8 +25,9 @@ class Leaf(NamedTuple):
     action: int
 
 
-class Undecided(NamedTuple):
-    """Any subtree of at most this depth."""
+@dataclass(frozen=True)
+class Undecided:
+    """Any subtree of at most this depth. It is no tuple, so that it equals no leaf."""
 
     depth: int
 
