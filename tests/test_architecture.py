@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "arrays": {"errors"},
     "available": {"arrays"},
     "graph": {"arrays"},
+    "choice_graph": {"arrays", "graph"},
     "lapack": {"arrays"},
     "mdp_checks": {"arrays", "counting", "errors"},
     "mdp_building": {"arrays", "counting", "errors", "mdp_checks", "source"},
@@ -43,13 +44,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tree": BASIC | {"mdp", "splits", "exceptions", "tree"},
     "systems": {"arrays", "systems", "watch"},
     "norms": {"mdp"},
-    "planning": BASIC | FIRST_THREE | {"norms", "planning", "systems", "watch"},
+    "planning": BASIC | FIRST_THREE | {"choice_graph", "norms", "planning", "systems", "watch"},
+    "guide": {"mdp"},
     "unavailable": BASIC | FIRST_THREE | {"planning"},
     "limits": {"errors"},
     "properties": BASIC | {"mdp", "properties"},
     "objective": {"errors", "mdp", "properties"},
     "rules": {"errors", "mdp"},
-    "task": BASIC | FIRST_THREE | {"check", "limits", "norms", "objective", "questions", "rules"},
+    "task": BASIC | FIRST_THREE | {"check", "guide", "limits", "norms", "objective", "planning", "questions", "rules"},
     "solution": BASIC
     | FIRST_THREE
     | ASKED
@@ -71,7 +73,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "processes", "solution", "solving", "watch"},
     "environments": BASIC | FIRST_THREE | {"environments", "source"},
-    "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "source"},
+    "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "objective", "properties", "source"},
     "export": BASIC | FIRST_THREE | {"export"},
 }
 BEFORE_THE_COMMAND_LINE = {*MAY_IMPORT, "reproduce", "report"}

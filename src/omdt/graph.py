@@ -1,4 +1,4 @@
-"""Graphs of states: which states can be reached from others."""
+"""Graphs of states: which states can be reached from others, and which from one another."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from omdt.arrays import Bools
+from omdt.arrays import Bools, Ints
 
 
 def reached_from(first: Bools, successors: NDArray[np.integer[Any]], starts: NDArray[np.integer[Any]]) -> Bools:
@@ -28,3 +28,14 @@ def reached_from(first: Bools, successors: NDArray[np.integer[Any]], starts: NDA
     reached = np.zeros(S + 1, dtype=np.bool_)
     reached[found] = True
     return reached[:S]
+
+
+def components_of(matrix: sparse.csr_array) -> Ints:
+    """[n] the strongly connected component of each node of the graph with an edge per stored entry."""
+    # scipy's graph functions are compiled for indices of 32 bits.
+    edges = (np.ones(matrix.nnz), matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32))
+    graph = sparse.csr_array(edges, shape=matrix.shape)
+    # With an edge that is stored twice, scipy's search may never end.
+    graph.sum_duplicates()
+    label: Ints = csgraph.connected_components(graph, directed=True, connection="strong")[1].astype(np.int64)
+    return label

@@ -34,12 +34,12 @@ class Norms:
 
     @property
     def horizon(self) -> float:
-        """1 / (1 − γ), the expected number of steps and the sum of all occupancies."""
-        return 1 / self.shrinkage
+        """1 / (1 − γ), the expected number of steps and the sum of all occupancies; ∞ without a discount."""
+        return self.total(1.0)
 
     def total(self, per_step: float) -> float:
         """The most that something of at most `per_step` in every step adds up to over all steps."""
-        return per_step / self.shrinkage
+        return per_step / self.shrinkage if self.shrinkage > 0 else math.copysign(math.inf, per_step)
 
     def error_of(self, residual: float) -> float:
         """Bound on the distance between the fixpoint of a step and an estimate with this residual."""

@@ -107,6 +107,16 @@ class Objective(Property):
         return cls(Kind.DISCOUNTED, maximise, reward, discount=discount)
 
     @property
+    def is_probability(self) -> bool:
+        """Whether a probability is asked for, which needs no rewards."""
+        return self.kind in (Kind.REACH, Kind.STAY)
+
+    @property
+    def is_discounted(self) -> bool:
+        """Whether rewards are discounted."""
+        return self.kind is Kind.DISCOUNTED
+
+    @property
     def minimised(self) -> bool:
         """Whether the figure is to be small."""
         return not self.maximise
@@ -146,7 +156,7 @@ class Objective(Property):
             InputError: if the MDP lacks a label, a feature or a reward that the objective speaks of.
         """
         sign = 1.0 if self.maximise else -1.0
-        if self.kind in (Kind.REACH, Kind.STAY):
+        if self.is_probability:
             target, ended = self._ends(mdp)
             rewards = (sign if self.kind is Kind.REACH else -sign) * _entering(mdp, target)
             rewards = np.where(ended[:, None], 0.0, rewards) + 0.0
@@ -164,7 +174,7 @@ class Objective(Property):
 
     def offset(self, mdp: MDP) -> float:
         """The probability to start in the target, 0 for totals; what is added to a return."""
-        if self.kind not in (Kind.REACH, Kind.STAY):
+        if not self.is_probability:
             return 0.0
         target, _ = self._ends(mdp)
         inside = 1.0 if target[mdp.initial > 0].all() else float(mdp.initial[target].sum())

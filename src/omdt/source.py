@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from omdt.errors import InputError
 
@@ -14,23 +14,26 @@ GYMNASIUM = "gym:"
 
 
 class SourceDict(TypedDict):
-    """A source in JSON."""
+    """A source in JSON; without labels there is no such entry."""
 
     problem: str
     settings: list[str]
+    labels: NotRequired[list[str]]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A problem as the command line names it, with PROBLEM and `--set`.
+    """A problem as the command line names it, with PROBLEM, `--set` and `--label`.
 
     Attributes:
         problem: a registered name, `gym:ENV_ID` or the absolute path of a file.
         settings: the parameters, each as NAME=VALUE.
+        labels: further labels of its states, each as NAME: CONDITION.
     """
 
     problem: str | Path
     settings: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -66,7 +69,8 @@ class Source:
 
     def to_dict(self, folder: str | Path = ".") -> SourceDict:
         """The source as it is stored in a solution that lies in a folder."""
-        return {"problem": self.spelled(folder), "settings": list(self.settings)}
+        found: SourceDict = {"problem": self.spelled(folder), "settings": list(self.settings)}
+        return {**found, "labels": list(self.labels)} if self.labels else found
 
     @classmethod
     def from_dict(cls, data: object, folder: str | Path = ".") -> "Source":
@@ -76,8 +80,13 @@ class Source:
             raise InputError(f"'source' names the problem {problem!r:.80}; it must be a name or a file")
         if not isinstance(settings, list) or not all(isinstance(it, str) for it in settings):
             raise InputError(f"'source' has the settings {settings!r:.80}; they must be a list of NAME=VALUE")
+        labels = data.get("labels", []) if isinstance(data, dict) else []
+        if not isinstance(labels, list) or not all(isinstance(it, str) for it in labels):
+            raise InputError(f"'source' has the labels {labels!r:.80}; they must be a list of NAME: CONDITION")
         is_file = not problem.startswith(GYMNASIUM) and ("/" in problem or Path(problem).suffix != "")
-        return cls(Path(os.path.abspath(os.path.join(folder, problem))) if is_file else problem, tuple(settings))
+        return cls(
+            Path(os.path.abspath(os.path.join(folder, problem))) if is_file else problem, tuple(settings), tuple(labels)
+        )
 
 
 def _has_spelling(value: object) -> bool:

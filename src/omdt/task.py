@@ -13,9 +13,10 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from omdt import check
+from omdt import check, planning
 from omdt.counting import counted
 from omdt.errors import InputError
+from omdt.guide import guide
 from omdt.limits import whole
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.norms import Norms, norms
@@ -158,9 +159,11 @@ class Task:
         """The MDP whose expected return is maximised: what methods work on.
 
         Raises:
-            InputError: if the objective changed more than rewards, transitions, discount and `endless`.
+            InputError: if the objective changed more than rewards, transitions, discount and `endless`, or if there is
+                no discount and the rewards have no meaningful total.
         """
         problem, mdp = self.objective.problem(self.mdp), self.mdp
+        planning.check_totals(problem)
         if problem is mdp:
             return mdp
         same = (
@@ -177,6 +180,15 @@ class Task:
                 "it may change rewards, transitions, discount and endless only"
             )
         return problem
+
+    @cached_property
+    def guide(self) -> MDP:
+        """The discounted MDP that heuristics imitate: `problem`, or what stands in for it if it has no discount."""
+        return guide(self.problem)
+
+    def guided(self, discount: float) -> MDP:
+        """The same with another discount in place of none."""
+        return guide(self.problem, discount)
 
     @cached_property
     def questions(self) -> check.Questions | None:

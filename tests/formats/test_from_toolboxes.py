@@ -80,7 +80,7 @@ def test_a_state_without_feasible_actions_is_named():
     [
         ([[np.nan, 0.0]], [[[1.0], [1.0]]], 0.9, "reward of state 0"),
         ([[0.0, 0.0]], [[[0.5], [1.0]]], 0.9, "state 0, action 'action_0' has probabilities that sum to 0.5"),
-        ([[0.0, 0.0]], [[[1.0], [1.0]]], 1.0, "discount is 1.0"),
+        ([[0.0, 0.0]], [[[1.0], [1.0]]], 1.5, "discount is 1.5"),
     ],
 )
 def test_bad_problems_are_refused(R, Q, beta, fragment):

@@ -17,6 +17,7 @@ from omdt.source import GYMNASIUM, Source
 
 if TYPE_CHECKING:
     from omdt.mdp import MDP
+    from omdt.objective import Objective
 
 __all__ = ["FORMATS", "Format", "described", "parse_parameters", "read", "read_endings", "write", "written_endings"]
 
@@ -66,7 +67,14 @@ def described() -> str:
     return "model" + ", ".join(read_endings())
 
 
-def read(path: str | Path, *, discount: float | None = None, fallback: str | None = None, **parameters: Any) -> "MDP":
+def read(
+    path: str | Path,
+    *,
+    discount: float | None = None,
+    fallback: str | None = None,
+    objective: "Objective | str | None" = None,
+    **parameters: Any,
+) -> "MDP":
     """Read an MDP from a file, or from a Gymnasium environment called `gym:ENV_ID`.
 
     Args:
@@ -74,22 +82,32 @@ def read(path: str | Path, *, discount: float | None = None, fallback: str | Non
         discount: γ; by default that of the file, or 0.99 with a warning where the format has none.
         fallback: the action that is played where a tree names an unavailable one (see `MDP`); by default that of the
             file, if it has one.
+        objective: what will be asked of the MDP (see `omdt.Objective`), as a value or in PRISM's syntax; by default the
+            discounted sum of its only reward, or of that which `reward` or `cost` name. The MDP has all labels and
+            rewards of the file in any case.
         parameters: for .drn, .tra, .prism, .nm, .pm and .jani `reward` or `cost`, the name of the reward model to
             maximise or to minimise; for the last four also `constants` such as "N=3,p=0.5"; for an environment
             whatever it takes.
     """
+    if isinstance(objective, str):
+        from omdt.objective import Objective
+
+        objective = Objective.parse(objective)
     if isinstance(path, str) and path.startswith(GYMNASIUM):
         make = import_module(f"{__name__}.from_gymnasium").make_gymnasium
-        mdp: MDP = make(path.removeprefix(GYMNASIUM), discount=discount, fallback=fallback, **parameters)
+        given = ReadOptions(discount, objective=objective).discount_or(None)
+        mdp: MDP = make(path.removeprefix(GYMNASIUM), discount=given, fallback=fallback, **parameters)
         return mdp.found_at(_source(path, parameters))
     path = Path(path)
     kind = _of(path, "read", read_endings())
     for name in parameters:
         if name not in kind.parameters:
             raise InputError(f"{path}: {_no_parameter(kind, path.suffix, name, parameters[name])}")
-    mdp = import_module(f"{__name__}.from_{kind.name}").read(path, ReadOptions(discount, fallback, **parameters))
-    given = {name: value for name, value in parameters.items() if value is not None}
-    return mdp.found_at(_source(path, given))
+    mdp = import_module(f"{__name__}.from_{kind.name}").read(
+        path, ReadOptions(discount, fallback, objective=objective, **parameters)
+    )
+    named = {name: value for name, value in parameters.items() if value is not None}
+    return mdp.found_at(_source(path, named))
 
 
 def write(mdp: "MDP", path: str | Path) -> None:
@@ -129,7 +147,7 @@ def parse_parameters(path: str, assignments: Iterable[str]) -> dict[str, Any]:
         if name in values:
             raise InputError(f"parameter {name!r} is set twice")
         if name in SHARED:
-            raise InputError(f"the {name} is set by --{name}")
+            raise InputError(f"the {name} is set by {SHARED[name]}")
         values[name] = _plain_value(text) if path.startswith(GYMNASIUM) else text
     return values
 

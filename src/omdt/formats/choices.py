@@ -45,6 +45,7 @@ class Choices:
     """Collects the choices of states 0, 1, 2, … in this order, in a few bytes per transition.
 
     After `begin`, the reader appends the choice's next states to `targets` and their probabilities to `probabilities`.
+    At the end, `models` has the rewards of all choices for every named reward of the file, if it names any.
 
     Args:
         actions: names of actions that the MDP has in any case and that come first.
@@ -54,6 +55,7 @@ class Choices:
         self.targets = array("i")
         self.probabilities = array("d")
         self.rewards = array("d")
+        self.models: dict[str, array[float]] = {}
         self._lines = array("q")
         self._states = array("i")
         self._starts = array("q")
@@ -145,6 +147,7 @@ class Choices:
             choices = {
                 (
                     self.rewards[c],
+                    *(amounts[c] for amounts in self.models.values()),
                     self.targets[bounds[c] : bounds[c + 1]].tobytes(),
                     self.probabilities[bounds[c] : bounds[c + 1]].tobytes(),
                 )
@@ -163,13 +166,12 @@ class Choices:
             features: [S, F].
             rest: discount, names and fallback, as in `MDP`.
         """
-        transitions, rewards, available, action_names = self._tabulated(where)
-        mdp = MDP(transitions, rewards, initial, features, action_names=action_names, available=available, **rest)
+        mdp = MDP(**self._tabulated(where), initial=initial, features=features, **rest)
         warn_about_unavailable(mdp)
         return mdp
 
-    def _tabulated(self, where: Where) -> tuple[sparse.csr_array, Floats, Bools, tuple[str, ...]]:
-        """[S·A, S] transitions, [S, A] rewards, [S, A] available actions and the actions' names.
+    def _tabulated(self, where: Where) -> dict[str, Any]:
+        """The transitions [S·A, S], rewards [S, A], available actions [S, A], names of actions and further rewards.
 
         Rows of unavailable actions are empty. The arrays of the choices are freed.
         """
@@ -184,15 +186,26 @@ class Choices:
         choice[states[alone]] = np.flatnonzero(alone)[:, None]
         available = choice >= 0
         given = choice[available]
-        rewards = np.zeros((S, A))
-        rewards[available] = np.asarray(self.rewards)[given]
+
+        def table(amounts: "array[float]") -> Floats:
+            rewards = np.zeros((S, A))
+            rewards[available] = np.asarray(amounts)[given]
+            return rewards
+
+        rewards, models = table(self.rewards), {name: table(amounts) for name, amounts in self.models.items()}
         rows = self.matrix()[given]
         rows.data /= np.repeat(self._totals(where)[given], np.diff(rows.indptr))
         indptr = np.zeros(S * A + 1, dtype=rows.indptr.dtype)
         indptr[1:][available.ravel()] = np.diff(rows.indptr)
         transitions = sparse.csr_array((rows.data, rows.indices, np.cumsum(indptr)), shape=(S * A, S))
-        self.targets, self.probabilities, self.rewards = array("i"), array("d"), array("d")
-        return transitions, rewards, available, action_names
+        self.targets, self.probabilities, self.rewards, self.models = array("i"), array("d"), array("d"), {}
+        return {
+            "transitions": transitions,
+            "rewards": rewards,
+            "available": available,
+            "action_names": action_names,
+            "reward_models": models,
+        }
 
     def _actions(self, named: Bools) -> tuple[Ints, tuple[str, ...]]:
         """[C] the action of each choice, and the names of those actions that some choice needs."""

@@ -55,6 +55,11 @@ class Header:
                 section = section if section == "@placeholders" else ""
         raise InputError(f"{path} has no line @model; it is not a DRN file, or the file was cut short")
 
+    @property
+    def models(self) -> list[str]:
+        """The names of the reward models that are rewards, as users call them."""
+        return [self.comments.called["reward"].get(name, name) for name in self.rewards if name != self.comments.start]
+
     def _begin_section(self, number: int, section: str) -> None:
         key, _, value = section.partition(":")
         value = value.strip()
@@ -90,3 +95,6 @@ class Header:
         start = self.comments.start
         if start is not None and start not in self.rewards:
             raise fault(self.path, number, f"a comment speaks of the reward model {start!r}, but there is none")
+        counting = self.comments.counting
+        if counting is not None and counting not in self.models:
+            raise fault(self.path, number, f"a comment speaks of the reward model {counting!r:.40}, but there is none")

@@ -13,6 +13,8 @@ from omdt.errors import InputError, warn_input
 from omdt.formats.choices import Choices
 from omdt.formats.drn_comments import START
 from omdt.formats.drn_header import Header
+from omdt.formats.rewards import ChosenReward
+from omdt.formats.states import INIT, mask_of
 from omdt.formats.text import fault, number_in, probability_in, whole_number_in
 from omdt.formats.valuations import BESIDE, Valuations
 from omdt.mdp import MDP, Floats
@@ -40,17 +42,19 @@ class Built:
 class Model:
     """What stands after @model, taken line by line."""
 
-    def __init__(self, path: Path, header: Header, column: int, sign: float, built: Built | None) -> None:
-        self.path, self.header, self.column, self.sign, self.built = path, header, column, sign, built
+    def __init__(self, path: Path, header: Header, chosen: ChosenReward | None, built: Built | None) -> None:
+        self.path, self.header, self.chosen, self.built = path, header, chosen, built
         self.choices = Choices(header.comments.actions)
-        self.labels: set[str] = set()
+        self.labels: dict[str, array[int]] = {name: array("i") for name in header.comments.unused}
+        self.columns = [i for i, name in enumerate(header.rewards) if name != header.comments.start]
+        self.earned = [array("d") for _ in self.columns]
         self.valuations = Valuations(path)
         self.initial = array("i")
         self.start = None if header.comments.start is None else header.rewards.index(header.comments.start)
         self.start_probabilities = array("d")
         self.state = -1
         self.state_line = 0
-        self.state_reward = 0.0
+        self.state_rewards = [0.0] * len(self.columns)
         self.open = False
 
     def take(self, number: int, line: str) -> None:
@@ -86,14 +90,15 @@ class Model:
             expected = f"state {self.state}" if self.state < self.header.n_states else "the end of the file"
             raise fault(self.path, number, f"found state {given}, expected {expected}; states come in order")
         amounts, labels = self._amounts(number, rest)
-        self.state_reward = self._reward(number, amounts)
+        self.state_rewards = self._rewards(number, amounts)
         if self.start is not None:
             listed = amounts[self.start] if amounts else "0"
             self.start_probabilities.append(probability_in(listed, self.path, number))
-        names = {quoted or plain for quoted, plain in LABEL.findall(labels)}
-        self.labels |= names
-        if "init" in names:
-            self.initial.append(self.state)
+        for quoted, plain in LABEL.findall(labels):
+            name = quoted or plain
+            marked = self.initial if name == INIT else self.labels.setdefault(name, array("i"))
+            if not marked or marked[-1] != self.state:
+                marked.append(self.state)
 
     def _begin_choice(self, number: int, text: str) -> None:
         if self.state < 0:
@@ -101,8 +106,9 @@ class Model:
         name, bracket, rest = text.removeprefix("action ").partition("[")
         name = name.strip()
         amounts, _ = self._amounts(number, bracket + rest)
-        reward = self.state_reward + self._reward(number, amounts)
-        self.choices.begin(self.state, self._called(name), line=number, reward=reward)
+        own = self._rewards(number, amounts)
+        rewards = [more + reward for more, reward in zip(self.state_rewards, own, strict=True)]
+        self.choices.begin(self.state, self._called(name), line=number, reward=self._note(rewards))
         self.open = True
 
     def _called(self, name: str) -> str | None:
@@ -142,19 +148,24 @@ class Model:
             raise fault(self.path, number, f"the model has {models}, but {counted(len(values), 'reward')} here")
         return values, rest
 
-    def _reward(self, number: int, amounts: list[str]) -> float:
-        """The chosen one of a list of rewards."""
+    def _rewards(self, number: int, amounts: list[str]) -> list[float]:
+        """The rewards of a list, without the probability of a first state."""
         if not amounts:
-            return 0.0
-        placeholder = self.header.placeholders.get(amounts[self.column])
-        if placeholder is not None:
-            return self.sign * placeholder
-        return self.sign * number_in(amounts[self.column], self.path, number, "the reward")
+            return [0.0] * len(self.columns)
+        found = (amounts[column] for column in self.columns)
+        known = self.header.placeholders
+        return [known[it] if it in known else number_in(it, self.path, number, "the reward") for it in found]
+
+    def _note(self, rewards: list[float]) -> float:
+        """Note the rewards of the next choice; the answer is the one that counts, 0 if none does."""
+        for earned, reward in zip(self.earned, rewards, strict=True):
+            earned.append(reward)
+        return 0.0 if self.chosen is None else self.chosen.sign * rewards[self.chosen.column]
 
     def _finish_state(self) -> None:
         """Let the last state return to itself for ever if it has no choices, as a deadlock does."""
         if self.choices.n_states == self.state:
-            self.choices.stay(self.state, line=self.state_line, reward=self.state_reward)
+            self.choices.stay(self.state, line=self.state_line, reward=self._note(self.state_rewards))
 
     def finish(self) -> None:
         """Compare the numbers of states and choices with those in the header."""
@@ -174,6 +185,11 @@ class Model:
         if self.built is None:
             self.choices.tell_of_places(str(self.path))
             self._look_beside()
+        self.choices.models = {
+            name: earned
+            for name, identifier, earned in zip(self.header.models, self._identifiers, self.earned, strict=True)
+            if identifier != self.header.comments.nameless
+        }
         features, names = self.valuations.features(self.state + 1, self.choices.differ)
         called = tuple(self.header.comments.called["feature"].get(name, name) for name in names)
         return self.choices.mdp(
@@ -185,7 +201,17 @@ class Model:
             discount=discount,
             name=str(self.path),
             fallback=fallback,
+            labels={self._label(name): mask_of(states, self.state + 1) for name, states in self.labels.items()},
         )
+
+    @property
+    def _identifiers(self) -> list[str]:
+        """The names of the reward models that are rewards, as the file has them."""
+        return [self.header.rewards[column] for column in self.columns]
+
+    def _label(self, identifier: str) -> str:
+        """What a label is called."""
+        return self.header.comments.called["label"].get(identifier, identifier)
 
     def _look_beside(self) -> None:
         """Take the variables from the file beside this one if there are none in this one."""

@@ -42,7 +42,7 @@ State = tuple[float, ...]
 def read(path: Path, options: ReadOptions) -> MDP:
     """Read an MDP from a table of transitions; actions that a state has no rows for are not available in it."""
     table = _Table(path)
-    return table.mdp(discount_or_default(path, options.discount), options.fallback)
+    return table.mdp(discount_or_default(path, options.discount_or(None)), options.fallback)
 
 
 class _Columns:

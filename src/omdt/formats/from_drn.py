@@ -48,14 +48,13 @@ def read_as(file: Path, path: Path, options: ReadOptions, built: Built | None = 
     """Read a DRN file that stands for the model in `path`, after which messages and the MDP are called."""
     lines = numbered_lines(file)
     header = Header(path, lines)
-    models = [name for name in header.rewards if name != header.comments.start]
-    chosen = chosen_reward(path, models, options)
-    model = Model(path, header, header.rewards.index(chosen.name), chosen.sign, built)
+    chosen = chosen_reward(path, header.models, header.comments.choosing(options))
+    model = Model(path, header, chosen, built)
     for number, line in lines:
         model.take(number, line)
     model.finish()
     # A file with a discount asks for a discounted sum itself.
-    if header.comments.discount is None:
+    if header.comments.discount is None and chosen is not None:
         chosen.tell(model.choices.rewards, model.labels, properties=0 if built is None else built.properties)
-    discount = discount_or_default(path, header.comments.discount if options.discount is None else options.discount)
+    discount = discount_or_default(path, options.discount_or(header.comments.discount))
     return model.mdp(discount, header.comments.fallback if options.fallback is None else options.fallback)

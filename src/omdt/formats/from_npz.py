@@ -2,8 +2,10 @@
 
 Arrays `data, indices, indptr` (CSR of shape [S·A, S], row s·A + a), `rewards` [S, A], `initial` [S], `features` [S, F],
 `discount` (scalar), `feature_names` [F] and `action_names` [A] (unicode), and optionally `origin` [S], `available`
-[S, A] (Boolean), `fallback` (unicode, scalar) and `truths` (unicode, the names of features that are truth values). Rows
-and rewards of unavailable actions may hold anything; what is written there is what is played instead.
+[S, A] (Boolean), `fallback` (unicode, scalar), `truths` (unicode, the names of features that are truth values),
+`labels` [L, S] (Boolean) with `label_names` [L], `reward_models` [R, S, A] with `reward_names` [R] and `endless`
+(scalar, see `MDP`). Rows and rewards of unavailable actions may hold anything; what is written there is what is played
+instead.
 """
 
 import math
@@ -31,7 +33,10 @@ REQUIRED = (
     "feature_names",
     "action_names",
 )
-OPTIONAL = ("origin", "available", "fallback", "truths")
+LISTED = {"labels": "label_names", "reward_models": "reward_names"}
+"""Arrays that hold one part per name, with the array of the names."""
+
+OPTIONAL = ("origin", "available", "fallback", "truths", "endless", *LISTED, *LISTED.values())
 
 ARRAY, ARCHIVE, EMPTY_ARCHIVE = b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06"
 """The first bytes of a single numpy array, of an archive and of an empty archive."""
@@ -136,11 +141,13 @@ def _mdp(arrays: dict[str, Any], name: str) -> MDP:
     for key in ("indices", "indptr", "origin"):
         if key in arrays and (arrays[key].ndim != 1 or not np.issubdtype(arrays[key].dtype, np.integer)):
             raise InputError(f"{key} must be a list of whole numbers")
-    for key in ("feature_names", "action_names", "truths"):
+    for key in ("feature_names", "action_names", "truths", *LISTED.values()):
         if key in arrays and (arrays[key].dtype.kind != "U" or arrays[key].ndim != 1):
             raise InputError(f"{key} must be a list of unicode strings, not of type {arrays[key].dtype}")
     if "available" in arrays and arrays["available"].dtype != np.bool_:
         raise InputError(f"available must be Boolean, not of type {arrays['available'].dtype}")
+    if "endless" in arrays and (arrays["endless"].ndim != 0 or arrays["endless"].dtype.kind != "f"):
+        raise InputError("endless must be a single number")
     if "fallback" in arrays and (arrays["fallback"].dtype.kind != "U" or arrays["fallback"].ndim != 0):
         raise InputError("fallback must be one unicode string, the name of an action")
     try:
@@ -161,4 +168,16 @@ def _mdp(arrays: dict[str, Any], name: str) -> MDP:
         available=arrays.get("available", ()),
         fallback=str(arrays["fallback"]) if "fallback" in arrays else None,
         truths=tuple(str(text) for text in arrays.get("truths", ())),
+        endless=float(arrays["endless"]) if "endless" in arrays else None,
+        labels=_listed(arrays, "labels"),
+        reward_models=_listed(arrays, "reward_models"),
     )
+
+
+def _listed(arrays: dict[str, Any], key: str) -> dict[str, Any]:
+    """The parts of an array by their names."""
+    names = [str(name) for name in arrays.get(LISTED[key], ())]
+    parts = arrays.get(key, ())
+    if np.ndim(parts) == 0 or len(names) != len(parts) or len(set(names)) < len(names):
+        raise InputError(f"{LISTED[key]} must have one distinct name for each of the {key}")
+    return dict(zip(names, parts, strict=True))

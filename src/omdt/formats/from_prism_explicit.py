@@ -29,6 +29,7 @@ from omdt.errors import InputError
 from omdt.formats.choices import Choices
 from omdt.formats.options import ReadOptions
 from omdt.formats.rewards import chosen_reward
+from omdt.formats.states import INIT, mask_of
 from omdt.formats.text import (
     check_is_file,
     discount_or_default,
@@ -39,7 +40,7 @@ from omdt.formats.text import (
     whole_number_in,
 )
 from omdt.formats.valuations import Valuations
-from omdt.mdp import MDP, Floats
+from omdt.mdp import MDP, Bools, Floats
 
 REWARD_TITLE = re.compile(r'#\s*Reward structure:?\s*"?([^"]*)"?\s*')
 LABEL_NAME = re.compile(r'(\d+)="([^"]*)"')
@@ -55,23 +56,26 @@ def read(path: Path, options: ReadOptions) -> MDP:
     structures = _reward_structures(path)
     chosen = chosen_reward(path, list(structures), options)
     model = _Transitions(path)
-    S = model.n_states
-    earned = model.expected_rewards(structures[chosen.name])
-    model.choices.rewards = array("d", chosen.sign * earned)
-    model.choices.tell_of_places(str(path))
+    S, choices = model.n_states, model.choices
+    choices.models = {name: array("d", model.expected_rewards(files)) for name, files in structures.items()}
+    if chosen is not None:
+        choices.rewards = array("d", chosen.sign * np.asarray(choices.models[chosen.name]))
+    choices.tell_of_places(str(path))
     valuations = _valuations(path)
     features, names = valuations.features(S)
-    initial, labels = _labels(path, S)
-    chosen.tell(model.choices.rewards, labels)
-    return model.choices.mdp(
+    labels = _labels(path, S)
+    if chosen is not None:
+        chosen.tell(choices.rewards, labels)
+    return choices.mdp(
         lambda line, state: f"{path}:{line}: state {state}",
-        initial,
+        _initial(labels.pop(INIT)),
         features,
         feature_names=names,
         truths=tuple(names[place] for place in valuations.truths),
-        discount=discount_or_default(path, options.discount),
+        discount=discount_or_default(path, options.discount_or(None)),
         name=str(path),
         fallback=options.fallback,
+        labels=labels,
     )
 
 
@@ -246,23 +250,31 @@ def _valuations(path: Path) -> Valuations:
     return valuations
 
 
-def _labels(path: Path, S: int) -> tuple[Floats, list[str]]:
-    """[S] every state labelled init with the same probability, state 0 without a file of labels; and all labels."""
-    file, initial = path.with_suffix(".lab"), np.zeros(S)
+def _labels(path: Path, S: int) -> dict[str, Bools]:
+    """The states of all labels, of which `init` is one; without a file of labels it is that of state 0."""
+    file = path.with_suffix(".lab")
     if not file.exists():
-        initial[0] = 1.0
-        return initial, []
-    label, names = "", []
+        return {INIT: mask_of([0], S)}
+    marked: dict[str, Bools] = {}
+    places: dict[str, Bools] = {}
     for i, (number, line) in enumerate(_data_lines(file)):
         if i == 0:
-            places = {name: place for place, name in LABEL_NAME.findall(line)}
-            label, names = places.get("init", ""), list(places)
+            marked = {name: np.zeros(S, dtype=np.bool_) for _, name in LABEL_NAME.findall(line)}
+            places = {place: marked[name] for place, name in LABEL_NAME.findall(line)}
             continue
         state, _, labels = line.partition(":")
         s = whole_number_in(state, file, number, "the state")
         if s >= S:
             raise fault(file, number, f"found state {s}, but the model has {counted(S, 'state')}")
-        initial[s] = label in labels.split()
-    if not initial.any():
+        for place in labels.split():
+            if place not in places:
+                raise fault(file, number, f"found label {place!r:.40}, which the first line does not name")
+            places[place][s] = True
+    if INIT not in marked or not marked[INIT].any():
         raise InputError(f"{file}: no state is labelled init")
-    return np.asarray(initial / initial.sum()), names
+    return marked
+
+
+def _initial(first: Bools) -> Floats:
+    """[S] the same probability for every possible first state."""
+    return np.asarray(first / first.sum())

@@ -26,12 +26,9 @@ MOST_COMMANDS = 12
 
 def read(path: Path, options: ReadOptions) -> MDP:
     """Read a model in JANI (.jani) or in the PRISM language; its variables become the features."""
-    require("stormpy", "storm", f"reading {path.suffix} files")
-    check_is_file(path)
+    known = _described(path)
     with TemporaryDirectory() as folder:
-        facts, drn, choices = (Path(folder) / name for name in ("facts.json", "model.drn", "choices.json"))
-        _run(path, "describe", path, facts)
-        known = _json(facts)
+        drn, choices = (Path(folder) / name for name in ("model.drn", "choices.json"))
         # Building can take minutes, so the facts that lead to an error in any case are checked before it.
         if known["type"] not in TYPES:
             raise InputError(f"{path}: the model is of type {known['type']!r}; only MDP and DTMC can be read")
@@ -40,8 +37,24 @@ def read(path: Path, options: ReadOptions) -> MDP:
         named = _json(choices)
         _tell_names(path, named["meanings"])
         names = [named["names"][i] if i >= 0 else None for i in named["of_choice"]]
-        built = Built(names, known["properties"])
+        built = Built(names, len(known["properties"]))
         return read_as(drn, path, options, built)
+
+
+def own_properties(path: Path) -> list[tuple[str, str]]:
+    """The properties that a JANI file holds itself: their names, and what they ask in PRISM's syntax."""
+    return [(name, text) for name, text in _described(path)["properties"]]
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What Storm says about a model without building it."""
+    require("stormpy", "storm", f"reading {path.suffix} files")
+    check_is_file(path)
+    with TemporaryDirectory() as folder:
+        facts = Path(folder) / "facts.json"
+        _run(path, "describe", path, facts)
+        known: dict[str, Any] = _json(facts)
+        return known
 
 
 def _run(path: Path, *arguments: object) -> None:

@@ -1,4 +1,4 @@
-"""Which reward model of a file counts, and the warning that targets and properties do not."""
+"""Which reward model of a file counts, and the warning that targets and properties do not unless they are asked for."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,6 +24,9 @@ HOW_TO_ADD = {
 }
 """How rewards are added to a file, by its ending; all other endings are those of the PRISM language."""
 
+PROBABILITY, EXPECTATION = 'Pmax=? [F "goal"]', 'R{{"{}"}}min=? [F "goal"]'
+"""Examples of properties."""
+
 IN_PRISM = 'give it a block such as: rewards "reached" x=3 : 1; endrewards'
 
 
@@ -37,6 +40,7 @@ class ChosenReward:
         column: its place among the reward models of the file.
         sign: 1 if it is maximised, −1 if it is minimised.
         asked: whether the user named it.
+        silent: whether an objective says what counts, so that nothing has to be told.
     """
 
     path: Path
@@ -44,6 +48,7 @@ class ChosenReward:
     column: int
     sign: float
     asked: bool
+    silent: bool = False
 
     def tell(self, amounts: Sequence[float], labels: Iterable[str], *, properties: int = 0) -> None:
         """Warn which reward counts and how, and that targets do not.
@@ -55,6 +60,8 @@ class ChosenReward:
             labels: those of the model's states.
             properties: how many properties the model's own file holds.
         """
+        if self.silent:
+            return
         reward = f"the reward {self.name!r}" if self.name else "the reward (it has no name)"
         here = self._ignored(labels, properties)
         if here or not self.asked:
@@ -80,25 +87,51 @@ class ChosenReward:
         ]
 
 
-def chosen_reward(path: Path, names: Sequence[str], options: ReadOptions) -> ChosenReward:
-    """Which of a file's reward models counts: the one to maximise, or the one to minimise."""
-    reward, cost = options.reward, options.cost
-    if reward is not None and cost is not None:
-        raise InputError(f"{path}: give either reward={reward} or cost={cost}, not both")
-    if not names:
+def chosen_reward(path: Path, names: Sequence[str], options: ReadOptions) -> ChosenReward | None:
+    """Which of a file's reward models counts: the one to maximise, or the one to minimise.
+
+    Where an objective asks for a probability, none need count; the answer is then None if several might.
+    """
+    asked, name = options.objective, _named(path, options)
+    probability = asked is not None and asked.is_probability
+    if not names and not probability:
+        what = "a discounted sum of nothing is 0" if asked is None else "a total of nothing is 0"
         raise InputError(
-            f"{path} has no rewards, and a discounted sum of nothing is 0 whatever a tree does; "
-            f"{HOW_TO_ADD.get(path.suffix, IN_PRISM)}"
+            f"{path} has no rewards, and {what} whatever a tree does; {HOW_TO_ADD.get(path.suffix, IN_PRISM)}; or ask "
+            f"for a probability, {_asked_by(PROBABILITY)}"
         )
     models = "reward model" if len(names) == 1 else "reward models"
     there_are = f"{path} has the {models} {', '.join(repr(name) for name in names)}"
-    name = reward if cost is None else cost
-    if name is None and len(names) > 1:
-        raise InputError(
-            f"{there_are}; choose one with reward=NAME (on the command line --set reward=NAME), or with cost=NAME to "
-            "keep it low"
-        )
     if name is not None and name not in names:
         raise InputError(f"{there_are}, but not {name!r}")
+    if name is None and len(names) != 1:
+        if probability:
+            return None
+        raise InputError(
+            f"{there_are}; choose one with reward=NAME (on the command line --set reward=NAME), or with cost=NAME to "
+            f"keep it low; or say what is to be large or small, {_asked_by(EXPECTATION.format(names[0]))}"
+        )
     column = 0 if name is None else list(names).index(name)
-    return ChosenReward(path, names[column], column, 1.0 if cost is None else -1.0, asked=name is not None)
+    sign = 1.0 if options.cost is None else -1.0
+    return ChosenReward(path, names[column], column, sign, asked=name is not None, silent=asked is not None)
+
+
+def _named(path: Path, options: ReadOptions) -> str | None:
+    """The name of the reward that the user has given, in one way or another."""
+    reward, cost, asked = options.reward, options.cost, options.objective
+    if reward is not None and cost is not None:
+        raise InputError(f"{path}: give either reward={reward} or cost={cost}, not both")
+    if asked is None:
+        return reward if cost is None else cost
+    if cost is not None:
+        raise InputError(
+            f"{path}: cost={cost} asks for a discounted sum, but {asked.property} for something else; leave one out"
+        )
+    if reward is not None and asked.reward not in (None, reward):
+        raise InputError(f"{path}: reward={reward} and {asked.property} name different rewards; leave one out")
+    return asked.reward if reward is None else reward
+
+
+def _asked_by(example: str) -> str:
+    """How an objective is given, in Python and on the command line."""
+    return f"as in objective='{example}' (on the command line --property '{example}')"

@@ -1,8 +1,13 @@
-"""The states of an MDP as text files spell them: values of features, and successors with their probabilities."""
+"""The states of an MDP as text files spell them: values of features, successors with their probabilities, labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from omdt.mdp import MDP
+import numpy as np
+
+from omdt.mdp import MDP, Bools
+
+INIT = "init"
+"""The label of the possible first states in files."""
 
 
 def values_of(mdp: MDP, s: int) -> list[str]:
@@ -17,6 +22,13 @@ def successors(mdp: MDP, s: int, a: int) -> Iterator[tuple[int, float]]:
     P, row = mdp.transitions, s * mdp.n_actions + a
     entries = slice(P.indptr[row], P.indptr[row + 1])
     return zip(P.indices[entries].tolist(), P.data[entries].tolist(), strict=True)
+
+
+def mask_of(states: Iterable[int], S: int) -> Bools:
+    """[S] whether each state is one of those listed."""
+    mask = np.zeros(S, dtype=np.bool_)
+    mask[np.fromiter(states, dtype=np.int64)] = True
+    return mask
 
 
 def number(x: float) -> str:

@@ -16,6 +16,7 @@ DIGITS = 17
 """Significant digits with which every double can be read back exactly."""
 
 REWARD = re.compile(r'R\{"([^"]*)"\}')
+ACCUMULATED = re.compile(r"\[([FC]) ?\[([a-z, ]+)\]")
 
 NO_CHOICES: dict[str, Any] = {"names": [], "of_choice": [], "meanings": {}}
 """The choices of a Markov chain, which has none."""
@@ -27,9 +28,15 @@ Origin = tuple[int, ...]
 def describe(path: str, facts: str) -> None:
     """Write the model's type, the names of its rewards and the properties that its file asks for."""
     model, properties = _parsed(path)
-    asked = [str(it) for it in properties]
-    rewards = _jani_rewards(path, asked) if path.endswith(".jani") else [it.name for it in model.reward_models]
-    _write(facts, {"type": model.model_type.name, "rewards": rewards, "properties": len(asked)})
+    asked = [(it.get_name(), str(it.get_raw_formula())) for it in properties]
+    if path.endswith(".jani"):
+        with open(path, encoding="utf-8-sig") as stream:
+            content = json.load(stream)
+        rewards = _jani_rewards(content, [text for _, text in asked])
+        asked = [(name, _without_accumulation(text, content)) for name, text in asked]
+    else:
+        rewards = [it.name for it in model.reward_models]
+    _write(facts, {"type": model.model_type.name, "rewards": rewards, "properties": asked})
 
 
 def build(path: str, constants: str, drn: str, choices: str) -> None:
@@ -69,12 +76,32 @@ def _check_constants(model: Any) -> None:
         raise ValueError(f"{what} no value; set {setting} (on the command line --set {setting})")
 
 
-def _jani_rewards(path: str, properties: list[str]) -> list[str]:
+def _jani_rewards(content: dict[str, Any], properties: list[str]) -> list[str]:
     """What Storm builds as rewards: the numbers among the transient global variables, and the sums of properties."""
-    with open(path, encoding="utf-8-sig") as stream:
-        variables = json.load(stream).get("variables", [])
+    variables = content.get("variables", [])
     names = [it["name"] for it in variables if it.get("transient") and it["type"] != "bool"]
     return list(dict.fromkeys([*names, *(name for text in properties for name in REWARD.findall(text))]))
+
+
+def _without_accumulation(text: str, content: dict[str, Any]) -> str:
+    """A property without the words on when rewards add up, if they say that all of its reward does."""
+    found, names = ACCUMULATED.search(text), REWARD.findall(text)
+    if found is None or not names:
+        return text
+    words = {word.strip() for word in found[2].split(",")}
+    return ACCUMULATED.sub(r"[\1 ", text) if _earned_when(names[0], content) <= words else text
+
+
+def _earned_when(reward: str, content: dict[str, Any]) -> set[str]:
+    """When a reward of JANI is earned: on leaving locations ("exit"), on steps along edges ("steps"), or both."""
+    if reward not in [it["name"] for it in content.get("variables", [])]:
+        return {"exit", "steps"}
+    automata = content.get("automata", [])
+    locations = [location for automaton in automata for location in automaton["locations"]]
+    targets = [it for automaton in automata for edge in automaton["edges"] for it in edge["destinations"]]
+    at_locations = any(it["ref"] == reward for place in locations for it in place.get("transient-values", []))
+    on_edges = any(it["ref"] == reward for target in targets for it in target.get("assignments", []))
+    return {word for word, earned in (("exit", at_locations), ("steps", on_edges)) if earned}
 
 
 def _named_choices(model: Any) -> dict[str, Any]:

@@ -29,4 +29,12 @@ def write(mdp: MDP, path: Path) -> None:
         arrays["fallback"] = np.array(mdp.fallback)
     if mdp.truths:
         arrays["truths"] = np.array(mdp.truths)
+    if mdp.labels:
+        arrays["label_names"] = np.array(list(mdp.labels))
+        arrays["labels"] = np.array(list(mdp.labels.values()))
+    if mdp.reward_models:
+        arrays["reward_names"] = np.array(list(mdp.reward_models))
+        arrays["reward_models"] = np.array(list(mdp.reward_models.values()))
+    if mdp.endless is not None:
+        arrays["endless"] = np.float64(mdp.endless)
     write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))

@@ -17,6 +17,10 @@ enlarged by the amount by which a stored row may exceed 1, so the bound holds fo
 values across the state space, which policy iteration alone does one step per iteration on grid-like problems. A policy
 is evaluated by whatever is estimated to solve its linear system soonest (`omdt.systems`).
 
+**Without a discount** nothing shrinks. What replaces the contraction is the graph: where a policy may go on for ever,
+and what that is worth (`omdt.planning.endings`, `omdt.planning.quotient`). What remains has a certified error as well
+(`omdt.planning.totals`).
+
 **Time.** Functions that may take long accept a `Watch`. When its time is up they return the estimate they have reached;
 its error is certified like any other, only wider.
 """
@@ -34,7 +38,9 @@ from omdt.planning.policies import (
     policy_values,
     tree_return,
 )
+from omdt.planning.quotient import check_totals
 from omdt.planning.scales import ROUNDING, is_rounding, scale
+from omdt.planning.totals import longest
 
 __all__ = [
     "ROUNDING",
@@ -42,10 +48,12 @@ __all__ = [
     "Policy",
     "best_actions",
     "certified_values",
+    "check_totals",
     "evaluate",
     "expected_return",
     "greedy",
     "is_rounding",
+    "longest",
     "markov_chain",
     "occupancies",
     "optimal_values",

@@ -42,8 +42,8 @@ class Certified(Generic[T]):
 
 
 def _toward(value: T, direction: float) -> T:
-    """The next representable number on the way, which undoes the rounding of one addition."""
-    moved: T = np.nextafter(value, direction)
+    """The next representable number on the way, which undoes the rounding of one addition; infinities stay."""
+    moved = np.where(np.isinf(value), value, np.nextafter(value, direction))
     return moved if isinstance(value, np.ndarray) else float(moved)
 
 

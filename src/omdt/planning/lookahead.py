@@ -13,8 +13,11 @@ TIE = 1e-13
 
 def q_values(mdp: MDP, values: Certified[Floats]) -> Certified[Floats]:
     """[S, A] value of taking each action once and earning `values` from the next state on."""
-    q = mdp.rewards + mdp.discount * product(mdp.transitions, values.value).reshape(mdp.rewards.shape)
-    rounded = rounding(float(np.abs(mdp.rewards).max()), float(np.abs(values.value).max()))
+    V, finite = values.value, np.isfinite(values.value)
+    ahead = product(mdp.transitions, V) if finite.all() else mdp.transitions @ V
+    q = mdp.rewards + mdp.discount * ahead.reshape(mdp.rewards.shape)
+    size = float(np.abs(V).max(where=finite, initial=0.0))
+    rounded = rounding(float(np.abs(mdp.rewards).max()), size)
     return Certified(q, values.error * (1 + row_excess(mdp.transitions)) + rounded)
 
 
@@ -33,4 +36,5 @@ def greedy(q: Certified[Floats]) -> Ints:
 
 def tie(q: Certified[Floats]) -> float:
     """The difference of Q-values up to which actions count as equally good."""
-    return max(TIE * float(np.abs(q.value.max(axis=1)).max()), 2 * q.error)
+    best = q.value.max(axis=1)
+    return max(TIE * float(np.abs(best).max(where=np.isfinite(best), initial=0.0)), 2 * q.error)

@@ -9,6 +9,7 @@ from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.norms import norms
 from omdt.planning.certified import Certified, rounding
 from omdt.planning.durations import Supersolution
+from omdt.planning.totals import best_totals
 from omdt.systems import TARGET, Approximation, System, Use, product
 from omdt.watch import Watch, late
 
@@ -33,7 +34,7 @@ def optimal_values(mdp: MDP, watch: Watch | None = None) -> Certified[Floats]:
     known, final = _OPTIMA.get(mdp, (None, False))
     if known is None or not (final or late(watch)):
         start = np.zeros(mdp.n_states) if known is None else known.value
-        known = _Improvement(mdp, mdp.rewards, watch).best_values(start)
+        known = _best_values(mdp, mdp.rewards, mdp.endless, start, watch)
         _OPTIMA[mdp] = (known, not late(watch))
     return known
 
@@ -45,7 +46,8 @@ def is_final(mdp: MDP) -> bool:
 
 def worst_values(mdp: MDP, watch: Watch | None = None) -> Certified[Floats]:
     """[S] value of each state under the worst policy."""
-    negated = _Improvement(mdp, -mdp.rewards, watch).best_values(np.zeros(mdp.n_states))
+    endless = None if mdp.endless is None else -mdp.endless
+    negated = _best_values(mdp, -mdp.rewards, endless, np.zeros(mdp.n_states), watch)
     return Certified(0.0 - negated.value, negated.errors)
 
 
@@ -61,7 +63,16 @@ def restricted_values(
         watch: ends the computation early.
         accuracy: an error as small as this is small enough.
     """
-    return _Improvement(mdp, np.where(choices, mdp.rewards, -np.inf), watch, accuracy).best_values(start)
+    return _best_values(mdp, np.where(choices, mdp.rewards, -np.inf), mdp.endless, start, watch, accuracy)
+
+
+def _best_values(
+    mdp: MDP, rewards: Floats, endless: float | None, start: Floats, watch: Watch | None, accuracy: float = 0.0
+) -> Certified[Floats]:
+    """The values of the best policy for other rewards [S, A], which are −∞ for actions that must not be played."""
+    if mdp.discount == 1:
+        return best_totals(mdp, rewards, endless, watch)
+    return _Improvement(mdp, rewards, watch, accuracy).best_values(start)
 
 
 class _Improvement:

@@ -7,8 +7,9 @@ import numpy as np
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.norms import norms
 from omdt.planning.certified import UNDERFLOW, Certified, rounding
-from omdt.planning.chains import Policy, check_policy, markov_chain, reward_sizes, visited_chain
+from omdt.planning.chains import Policy, check_policy, markov_chain, reward_sizes, visited, visited_chain
 from omdt.planning.durations import durations
+from omdt.planning.endings import Chain
 from omdt.systems import TARGET, System, product, product_transposed
 from omdt.tree import TreePolicy
 from omdt.watch import Watch, late, one_thread
@@ -26,6 +27,8 @@ def policy_values(
         start: [S] values of a similar policy, if known.
     """
     P, r = markov_chain(mdp, policy)
+    if mdp.discount == 1:
+        return Chain(P, mdp.terminal, mdp.n_actions).values(r, mdp.endless, watch)
     system = System(mdp.discount * P, norms(mdp).shrinkage)
     values = system.solve(r, start, watch=watch)
     values[mdp.terminal] = 0.0
@@ -57,8 +60,13 @@ def certified_values(
 
 
 def occupancies(mdp: MDP, policy: Policy, watch: Watch | None = None) -> Certified[Floats]:
-    """[S] discounted number of visits Σ_t γ^t Pr(s_t = s) under the given policy."""
+    """[S] discounted number of visits Σ_t γ^t Pr(s_t = s) under the given policy.
+
+    Without a discount, a state of a class that is never left counts as often as the class is entered there.
+    """
     P, _ = markov_chain(mdp, policy)
+    if mdp.discount == 1:
+        return Certified(Chain(P, mdp.terminal).visits(mdp.initial, watch), np.inf)
     return _occupancies(mdp, System(mdp.discount * P, norms(mdp).shrinkage), mdp.initial, watch)
 
 
@@ -72,11 +80,19 @@ def _occupancies(mdp: MDP, system: System, p0: Floats, watch: Watch | None) -> C
 
 def expected_return(mdp: MDP, values: Certified[Floats]) -> Certified[float]:
     """p0·V, the value of the first state on average."""
-    first = np.flatnonzero(mdp.initial)
-    total = math.fsum(mdp.initial[first] * values.value[first])
+    return _expected(mdp.initial, values)
+
+
+def _expected(p0: Floats, values: Certified[Floats]) -> Certified[float]:
+    """p0·V"""
+    first = np.flatnonzero(p0)
+    p0, V = p0[first], values.value[first]
+    total = math.fsum(p0 * V)
+    if math.isinf(total):
+        return Certified(total, 0.0)
     errors = values.errors[first] if isinstance(values.errors, np.ndarray) else np.full(len(first), values.errors)
-    error = float(mdp.initial[first] @ errors) * (1 + 2 * (len(first) + 1) * EPSILON)
-    return Certified(total, error + 4 * EPSILON * float(mdp.initial[first] @ np.abs(values.value[first])) + UNDERFLOW)
+    error = float(p0 @ errors) * (1 + 2 * (len(first) + 1) * EPSILON)
+    return Certified(total, error + 4 * EPSILON * float(p0 @ np.abs(V)) + UNDERFLOW)
 
 
 def policy_return(mdp: MDP, policy: Ints, watch: Watch | None = None) -> Certified[float]:
@@ -86,6 +102,8 @@ def policy_return(mdp: MDP, policy: Ints, watch: Watch | None = None) -> Certifi
     e = r + γ P V̂ − V̂ the return is p0·V̂ + x·e, so that p0·V̂ + x̂·e is off by no more than ‖x − x̂‖₁ ‖e‖∞.
     """
     check_policy(policy, *mdp.rewards.shape)
+    if mdp.discount == 1:
+        return _total_return(mdp, policy, watch)
     P, r, p0 = visited_chain(mdp, policy)
     system = System(mdp.discount * P, norms(mdp).shrinkage)
     V = system.solve(r, watch=watch)
@@ -99,8 +117,16 @@ def policy_return(mdp: MDP, policy: Ints, watch: Watch | None = None) -> Certifi
     return Certified(total, error * (1 + 2 * len(r) * EPSILON))
 
 
+def _total_return(mdp: MDP, policy: Ints, watch: Watch | None) -> Certified[float]:
+    """The return of a policy [S] without a discount."""
+    states = np.flatnonzero(visited(mdp, policy))
+    P, r, p0 = visited_chain(mdp, policy)
+    values = Chain(P, mdp.terminal[states]).values(r, mdp.endless, watch)
+    return _expected(p0, values)
+
+
 def evaluate(mdp: MDP, tree: TreePolicy, observations: Floats | None = None) -> float:
-    """The exact discounted return of a tree on an MDP.
+    """The exact discounted return of a tree on an MDP, or its expected total reward if the discount is 1.
 
     Args:
         mdp: the problem.

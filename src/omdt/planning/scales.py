@@ -1,12 +1,16 @@
 """Scales: against what differences of returns are judged."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from omdt.mdp import MDP
+from omdt.mdp import MDP, Floats
 from omdt.norms import norms
+from omdt.planning.certified import Certified
 from omdt.planning.chains import visited_chain
 from omdt.planning.lookahead import greedy, q_values
 from omdt.planning.optimal import is_final, optimal_values
+from omdt.planning.policies import expected_return, policy_return
 from omdt.systems import System
 from omdt.watch import Watch
 
@@ -29,13 +33,31 @@ def scale(mdp: MDP, watch: Watch | None = None) -> float:
     optimal = optimal_values(mdp, watch)
     if not is_final(mdp):
         return 0.0
-    P, r, p0 = visited_chain(mdp, greedy(q_values(mdp, optimal)))
-    values = System(mdp.discount * P, norms(mdp).shrinkage).solve(np.abs(r), watch=watch)
     smallest = float(np.abs(mdp.rewards).min(where=mdp.rewards != 0, initial=np.inf))
     if not np.isfinite(smallest):
         return 0.0
-    earned = float(p0 @ values)
+    earned = _earned_without_discount(mdp, watch) if mdp.discount == 1 else _earned(mdp, optimal, watch)
     return earned if earned > NOTHING * smallest else STAND_IN * smallest
+
+
+def _earned(mdp: MDP, optimal: Certified[Floats], watch: Watch | None) -> float:
+    """Σ_s x(s) |r(s, a)| under the optimal policy."""
+    P, r, p0 = visited_chain(mdp, greedy(q_values(mdp, optimal)))
+    values = System(mdp.discount * P, norms(mdp).shrinkage).solve(np.abs(r), watch=watch)
+    return float(p0 @ values)
+
+
+def _earned_without_discount(mdp: MDP, watch: Watch | None) -> float:
+    """The same where there is no discount; 0 if it is infinite."""
+    optimal = optimal_values(mdp, watch)
+    if np.any(mdp.rewards > 0) and np.any(mdp.rewards < 0):
+        # Every policy ends, so that of equally good actions any will do.
+        policy = greedy(q_values(mdp, optimal))
+        sizes = replace(mdp, rewards=np.abs(mdp.rewards), endless=None)
+        earned = policy_return(sizes, policy, watch).value
+    else:
+        earned = abs(expected_return(mdp, optimal).value)
+    return earned if np.isfinite(earned) else 0.0
 
 
 def is_rounding(error: float, largest: float) -> bool:

@@ -2,6 +2,7 @@
 
 from omdt.properties.conditions import Condition, Label, Name
 from omdt.properties.expressions import condition, parsed
+from omdt.properties.labels import labelled, parsed_labels
 from omdt.properties.parsing import parsed_property
 from omdt.properties.property import Kind, Property
 
@@ -11,9 +12,9 @@ __all__ = [
     "Label",
     "Name",
     "Property",
-    "Truth",
     "condition",
-    "negated",
+    "labelled",
     "parsed",
+    "parsed_labels",
     "parsed_property",
 ]
