@@ -70,12 +70,11 @@ def totals(chain: Chain, rewards: Sequence[Fraction]) -> list[Number]:
 
 
 def expected(initial: np.ndarray, values: list[Number]) -> Number:
-    """The value of the first state on average; the start distribution is divided by its sum."""
+    """The value of the first state on average."""
     starts = {int(s): Fraction(float(initial[s])) for s in np.flatnonzero(initial)}
     if any(isinstance(values[s], float) for s in starts):
         return next(values[s] for s in starts if isinstance(values[s], float))
-    total = sum(starts.values(), Fraction(0))
-    return sum((p * values[s] for s, p in starts.items()), Fraction(0)) / total  # type: ignore[operator]
+    return sum((p * values[s] for s, p in starts.items()), Fraction(0))  # type: ignore[operator,misc]
 
 
 def _reached(chain: Chain, s: int) -> set[int]:

@@ -23,11 +23,11 @@ from random_mdps import availability, distribution, feature_array
 from tasks import dense, policies_of_trees, random_questions
 
 KINDS = ("reach", "until", "total until", "total")
-MOST_POLICIES = 1500
+MOST_POLICIES = 3000
 """Largest number of deterministic policies per problem, so that trying all trees takes little time."""
 
-NEAR = 1e-9
-"""Policies whose values differ by less, relative to the largest value, are compared as rational numbers."""
+ATTEMPTS = 8
+"""Problems that are drawn at most until one needs a tree of more than one leaf."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +56,24 @@ class TotalTask:
 
     @classmethod
     def random(cls, rng: np.random.Generator, kind: str | None = None) -> "TotalTask":
-        """A random problem."""
+        """A random problem, in most cases one whose best tree is better than every leaf."""
+        task = cls._any(rng, kind)
+        for _ in range(ATTEMPTS if rng.random() < 0.8 else 0):
+            if task.needs_questions:
+                break
+            task = cls._any(rng, kind)
+        return task
+
+    @classmethod
+    def _any(cls, rng: np.random.Generator, kind: str | None) -> "TotalTask":
         kind = str(rng.choice(KINDS)) if kind is None else kind
         mdp = random_total_mdp(rng, kind)
         S = mdp.n_states
-        target = rng.random(S) < rng.choice([0.0, 0.15, 0.4])
+        target = rng.random(S) < rng.choice([0.0, 0.0, 0.15, 0.3])
         target[-1] |= rng.random() < 0.8
         staying = rng.random(S) < 0.7 if kind == "until" else np.ones(S, dtype=np.bool_)
         categorical, predicates = random_questions(mdp, rng)
-        depth = int(rng.integers(0, 3))
+        depth = int(rng.choice([0, 1, 1, 2, 2, 2]))
         leaves = 2**depth if rng.random() < 0.7 else int(rng.integers(1, 2**depth + 1))
         maximise = bool(rng.random() < 0.5)
         return cls(mdp, kind, maximise, target, staying, predicates, categorical, (depth, leaves))
@@ -110,6 +119,15 @@ class TotalTask:
             return exact.totals_until(chain, rewards, goal)
         return exact.totals(chain, rewards)
 
+    @property
+    def needs_questions(self) -> bool:
+        """Whether the best tree is better than every leaf; not if the rewards have no total."""
+        leaves = (np.full(self.mdp.n_states, action) for action in range(self.mdp.n_actions))
+        try:
+            return all(self.better(self.best, self.value(leaf)) for leaf in leaves)
+        except AssertionError:
+            return False
+
     def better(self, one: exact.Number, other: exact.Number) -> bool:
         """Whether one value is better than another."""
         return one > other if self.maximise else one < other
@@ -144,11 +162,11 @@ class TotalTask:
 
 def random_total_mdp(rng: np.random.Generator, kind: str) -> MDP:
     """A small MDP whose rewards have a total."""
-    S, F = int(rng.integers(1, 8)), int(rng.integers(1, 3))
-    A = int(rng.integers(1, 4))
+    S, F = (int(rng.integers(1, 10)) if rng.random() < 0.3 else int(rng.integers(5, 10))), int(rng.integers(1, 4))
+    A = int(rng.integers(1, 5)) if rng.random() < 0.3 else int(rng.integers(2, 5))
     while A**S > MOST_POLICIES:
         A -= 1
-    shape = str(rng.choice(["few", "sure", "forward", "loops"]))
+    shape = str(rng.choice(["few", "sure", "forward", "loops", "ways"], p=[0.2, 0.1, 0.1, 0.2, 0.4]))
     P = np.zeros((S, A, S))
     for s in range(S):
         for a in range(A):
@@ -159,29 +177,39 @@ def random_total_mdp(rng: np.random.Generator, kind: str) -> MDP:
     if kind == "total":
         rewards = rewards * rng.choice([-1.0, 1.0])
         rewards[traps] *= rng.integers(0, 2)
-        if shape == "forward" and not (rewards[-1].any()):
+        if shape == "forward" and not rewards[-1].any():
             rewards[~traps] *= rng.choice([-1.0, 1.0], (int((~traps).sum()), A))
     if rng.random() < 0.2 and A > 1:
         P[:, -1], rewards[:, -1] = P[:, 0], rewards[:, 0]
     rest: dict[str, Any] = {"discount": 0.9}
     if rng.random() < 0.3:
         rest["available"] = availability(rng, S, A)
-    X = feature_array(rng, S, F, str(rng.choice(["distinct", "repeated", "constant"], p=[0.7, 0.2, 0.1])))
-    p0 = np.eye(S)[0] if rng.random() < 0.6 else distribution(rng, S)
+    X = feature_array(rng, S, F, str(rng.choice(["distinct", "repeated", "constant"], p=[0.8, 0.15, 0.05])))
+    p0 = np.eye(S)[0] if rng.random() < 0.7 else distribution(rng, S)
     return MDP.from_dense(P, rewards, p0, X, **rest)
 
 
 def _row(rng: np.random.Generator, s: int, S: int, shape: str) -> np.ndarray:
-    """The distribution of the next state: over few states, one state, later states only, or mostly the same one."""
+    """The distribution of the next state.
+
+    Args:
+        rng: the source of all numbers.
+        s: the present state.
+        S: number of states.
+        shape: over few states; one state for sure; later states only; mostly the present state; or a step forward,
+            backward or to any state, so that the last state is reached by the right action in every state.
+    """
     if shape == "forward":
         return np.eye(S)[s] if s == S - 1 else np.r_[np.zeros(s + 1), distribution(rng, S - s - 1)]
-    if shape == "sure" or rng.random() < 0.3:
+    if shape == "sure" or (shape != "ways" and rng.random() < 0.3):
         return np.eye(S)[rng.integers(S)]
+    if shape == "ways":
+        row = np.eye(S)[(s + rng.choice([-1, 1])) % S]
+        return row if rng.random() < 0.6 else 0.75 * row + 0.25 * np.eye(S)[rng.integers(S)]
     successors = rng.choice(S, min(S, int(rng.integers(1, 4))), replace=False)
     row = np.zeros(S)
     row[successors] = (
-        rng.choice([0.5, 1.0, 1.0, 3.0], len(successors)) if rng.random() < 0.7 else rng.random(len(successors)) + 0.01
+        rng.choice([0.5, 1.0, 3.0], len(successors)) if rng.random() < 0.7 else rng.random(len(successors))
     )
-    if shape == "loops":
-        row[s] += 9.0
-    return row / row.sum()
+    row[s] += 9.0 if shape == "loops" else 0.0
+    return row / row.sum() if row.sum() > 0 else np.eye(S)[s]
