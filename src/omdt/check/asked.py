@@ -12,7 +12,7 @@ comes to a state that is an *end*, and earns the *final* reward of that state th
     a U b         and so, with the final reward 0, is every other state outside of a
     G a           1 minus the probability to reach the complement of a
     R [F b]       b is an end; a policy that may never come there is worth ∞ or −∞, whichever is the infinite total
-    R [C]         no state is an end, and the discount is 1
+    R [C]         a state that is never left is an end if nothing is earned there
 """
 
 import math
@@ -137,6 +137,7 @@ class _Property:
             readable(0 < discount < 1, f"the discount is {discount}, not between 0 and 1")
         else:
             self._expect("C")
+            ends = self.model.absorbing & (rewards == 0).all(axis=1)
         return Asked(rewards, ends, np.zeros(S), discount, endless, sign, 0.0, self.source)
 
     def _reward(self) -> Floats:

@@ -1,6 +1,7 @@
 """What a solution claims: its tree, how large trees may be, its value and its bound."""
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -95,7 +96,8 @@ class Claimed:
 
 def _figure(value: Json, what: str) -> float:
     """A number, or the text of an infinite one."""
-    return float(str(value)) if value in ("inf", "-inf") else finite(value, what, LARGEST)
+    infinite = value in ("inf", "-inf", math.inf, -math.inf)
+    return float(str(value)) if infinite else finite(value, what, LARGEST)
 
 
 def _limit(depth: Json, leaves: Json) -> Size | None:

@@ -64,7 +64,7 @@ class Induction:
         return cast(Numbers, exact)
 
     def gains(self, V: Numbers, rows: Ints) -> tuple[Numbers, Numbers]:
-        """What some rows gain, r σ + Σ P (V(s') − V(s) − (1 − γ) V(s')), for rows s·A + a, and a bound on the rounding errors."""
+        """What rows s·A + a gain, r σ + Σ P (V(s') − V(s) − (1 − γ) V(s')), and a bound on the rounding errors."""
         drift, rounding = self.drift(V, rows)
         earned = self.rewards[rows] * self.mass[rows]
         return earned + drift, rounding + self.terms * self.unit * (abs(earned) + abs(drift))
@@ -89,8 +89,7 @@ class Induction:
     def bound(self, V: Numbers, choices: Bools, *, narrow: bool) -> float:
         """No policy that makes the choices [S, A] earns more; raises if V does not show that.
 
-        With `narrow`, only states count that such policies come to; where an endless policy is worth −∞, only states
-        from which a policy can be sure of coming to an end, without leaving them.
+        With `narrow`, only states count to which policies come that are not worth −∞ (`narrowed`).
         """
         counts, choices = np.ones(self.S, dtype=np.bool_), choices & ~self.asked.ends[:, None]
         if narrow:
@@ -114,11 +113,15 @@ class Induction:
     def narrowed(self, choices: Bools) -> tuple[Bools, Bools] | None:
         """[S, A] the choices that a policy can make which is not worth −∞, and [S] the states that they come to.
 
-        None if every policy that makes the choices [S, A] is worth −∞.
+        Where an endless policy is worth −∞, it must be able to come to an end for certain; where only costs are earned,
+        to come for certain to an end or to states where it can go on for ever without any. None if every policy that
+        makes the choices [S, A] is worth −∞.
         """
-        choices = choices & ~self.asked.ends[:, None]
-        if self.asked.endless == -math.inf:
-            sure = self.sure(choices)
+        choices, asked = choices & ~self.asked.ends[:, None], self.asked
+        costs = asked.discount == 1 and asked.endless is None and (asked.rewards <= 0).all()
+        if asked.endless == -math.inf or costs:
+            free = self.trapped(choices & (asked.rewards == 0)) if costs else np.zeros(self.S, dtype=np.bool_)
+            sure = self.sure(choices, asked.ends | free)
             if (self.model.initial[~sure] > 0).any():
                 return None
             choices = choices & self._all_within(sure)
@@ -153,11 +156,11 @@ class Induction:
                 return kept
             inside = kept
 
-    def sure(self, choices: Bools) -> Bools:
-        """[S] the states from which some policy that makes the choices [S, A] comes to an end for certain."""
+    def sure(self, choices: Bools, goal: Bools) -> Bools:
+        """[S] the states from which some policy that makes the choices [S, A] comes to a goal for certain."""
         inside = np.ones(self.S, dtype=np.bool_)
         while True:
-            within, found = choices & self._all_within(inside), self.asked.ends
+            within, found = choices & self._all_within(inside), goal
             while True:
                 entering = self._counted(found) > 0
                 more = found | (within & entering).any(axis=1)

@@ -38,6 +38,13 @@ class Model:
     labels: Mapping[str, Bools] = field(default_factory=dict)  # sets of states [S] by name
     reward_models: Mapping[str, Floats] = field(default_factory=dict)  # further rewards [S, A] by name
 
+    @property
+    def absorbing(self) -> Bools:
+        """[S] whether every action stays in a state."""
+        S, A = self.rewards.shape
+        leaving = (self.indices != np.repeat(np.arange(S), np.diff(self.indptr[::A]))) & (self.data > 0)
+        return np.add.reduceat(leaving, self.indptr[:-1:A], dtype=np.int64) == 0
+
     def reached(self, choices: Bools) -> Bools:
         """[S] whether a state can be reached by these choices [S, A]."""
         reached = self.initial > 0

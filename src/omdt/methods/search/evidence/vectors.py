@@ -13,6 +13,12 @@ from omdt.methods.search.evidence.raising import Grounds, raised
 DIGITS = 50
 """Bits per number, at most: the checker reads whole multiples of a power of 2 up to 2^53."""
 
+FINEST = -200
+"""Exponent of the finest step: smaller values than this are nothing but underflow."""
+
+SMALLEST = 2.0**FINEST
+"""Smaller values than this are taken for 0, before it is seen whether a choice raises that."""
+
 FINER = 64.0
 """Factor by which the step is made finer where a vector did not settle or does not show enough."""
 
@@ -61,7 +67,7 @@ class Vectors:
             if narrowed is None:
                 return Proof(np.zeros(len(values)), 0, True, -math.inf)
             choices, counts = narrowed
-        V = np.where(asked.ends, asked.final, np.where(counts, values, 0.0))
+        V = np.where(asked.ends, asked.final, np.where(counts & ~(np.abs(values) < SMALLEST), values, 0.0))
         if not np.isfinite(V).all():
             return Proof(np.zeros(len(values)), 0, True, math.inf)
         best: Proof | None = None
@@ -80,7 +86,7 @@ class Vectors:
     def _exponents(self, V: Floats, goal: float) -> list[int]:
         """The steps to try, from the coarsest that may show the goal to the finest."""
         largest = float(np.abs(V).max())
-        finest = (math.frexp(largest)[1] if largest > 0 else 0) - DIGITS
+        finest = max((math.frexp(largest)[1] if largest > 0 else 0) - DIGITS, FINEST)
         slack = goal - float(self.induction.at_start(V))
         if not slack > 0 or not math.isfinite(slack):
             return [finest + 6, finest]
