@@ -56,4 +56,5 @@ def model_of(mdp: MDP) -> check.Model:
         available=None if mdp.all_available else mdp.available,
         labels=mdp.labels,
         reward_models=mdp.reward_models,
+        endless=mdp.endless,
     )

@@ -68,7 +68,7 @@ def read_asked(model: Model, stated: Json, discount: Json) -> Asked:
     """What a solution states; None is the discounted return of the model."""
     S = len(model.rewards)
     if stated is None:
-        same = discount == model.discount
+        same = discount == model.discount and model.discount < 1
         readable(same, f"the solution is of another problem: discount is {discount!r:.80}, not {model.discount!r}")
         return Asked(model.rewards, np.zeros(S, dtype=np.bool_), np.zeros(S), model.discount)
     readable(isinstance(stated, str) and len(stated) <= MAX_PROPERTY, f"{stated!r:.80} is no property")
@@ -138,6 +138,7 @@ class _Property:
         else:
             self._expect("C")
             ends = self.model.absorbing & (rewards == 0).all(axis=1)
+            endless = None if self.model.endless is None else sign * self.model.endless
         return Asked(rewards, ends, np.zeros(S), discount, endless, sign, 0.0, self.source)
 
     def _reward(self) -> Floats:
