@@ -74,7 +74,7 @@ def _by_cases(rounds: Rounds, incumbent: Incumbent, tree: TreePolicy, bound: flo
         room = max(asked, errors * model.optimal.error / MARGIN)
         tight = value + max(0.5 * asked, asked - 1.01 * MARGIN * room)
         target = min(incumbent.target, tight) if rounds.done else unfinished
-        statement = Statement(policy, value, target, room, not rounds.done, model.task.questions)
+        statement = Statement(policy, value, target, room, not rounds.done, model.task.questions, model.task.asked)
         try:
             return prove(path, rounds.explorers.knowledge, statement)
         except StoppedError:

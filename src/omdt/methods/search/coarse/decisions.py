@@ -169,7 +169,7 @@ class Decisions:
         """What an undecided end is estimated to lose in the states that reach it for certain."""
         if len(states) == 0:
             return 0.0
-        if node.depth == 0:
+        if node.depth == 0 or len(self._questions) == 0:
             return float(losses[states].sum(axis=0).min())
         left, right = self._questions.sums(states, losses[states])
         return float((left.min(axis=1) + right.min(axis=1)).min())
