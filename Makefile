@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation reproduce docs clean
+.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -31,6 +31,7 @@ help:
 	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
 	@echo "make bench-certificates  time and size of certificates, and the time to check them (up to an hour)"
 	@echo "make bench-evaluation  evaluation of policies beside a plain sparse LU (a minute)"
+	@echo "make bench-objectives  trees for every property of the corpus of PRISM models (up to 20 minutes; needs Storm)"
 	@echo "make reproduce     the paper's tables and figures with five seconds a run (about ten minutes on two cores)"
 	@echo "make docs          build the documentation site into site/"
 	@echo "make clean         remove what the other targets made, but for the runs in reproduction/"
@@ -121,6 +122,9 @@ bench-certificates: install
 
 bench-evaluation: install
 	$(BIN)/python benchmarks/evaluation.py
+
+bench-objectives: install
+	$(BIN)/python benchmarks/objectives.py
 
 reproduce: install
 	$(BIN)/omdt reproduce all --budget 5 --seeds 1
