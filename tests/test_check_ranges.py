@@ -192,7 +192,7 @@ def test_no_record_is_superfluous(tmp_path: Path) -> None:
 
 
 def crossing() -> MDP:
-    """Four places in a row, then the goal; one falls down less often by running on even places, by walking on odd ones."""
+    """Four places in a row, then the goal; one falls less often by running on even places, by walking on odd ones."""
     P, rewards = np.zeros((6, 2, 6)), np.zeros((6, 2))
     for s in range(4):
         P[s, s % 2, [s + 1, 5]] = 0.9, 0.1
