@@ -20,6 +20,7 @@ from omdt.files import write_whole
 from omdt.mdp import EPSILON, Floats
 from omdt.methods.search.coarse.coarse_search import CoarseNode, CoarseSearch
 from omdt.methods.search.coarse.coarse_tree import CoarseTree, Cut, Undecided
+from omdt.methods.search.evidence.durations import Durations
 from omdt.methods.search.evidence.grounds import StoppedError
 from omdt.methods.search.evidence.vectors import Proof, Vectors, encoded
 from omdt.methods.search.incumbent import Incumbent
@@ -56,7 +57,7 @@ class RangeRecorder:
         self._ladders = check.Ladders(stated, plain.features, plain.feature_names)
         size = check.Size(self._model.size.depth, self._model.size.leaves)
         self._growth = check.Growth(self._ladders, size, *plain.rewards.shape)
-        self._vectors = Vectors(check.Induction(plain, self._asked))
+        self._vectors = Vectors(check.Induction(plain, self._asked), Durations(self._model))
         self._numbers: dict[check.CoarseTree, int] = {self._growth.root: 0}
         self._nodes, self._shown, self._previous = 1, -math.inf, np.zeros(len(plain.rewards))
         self._stream = tempfile.TemporaryFile()  # noqa: SIM115 – it stays open as long as the search runs

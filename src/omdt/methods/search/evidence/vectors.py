@@ -8,6 +8,7 @@ import numpy as np
 from omdt.check import Induction, RejectedError, based_on
 from omdt.errors import FalseClaimError
 from omdt.mdp import Bools, Floats
+from omdt.methods.search.evidence.durations import Durations
 from omdt.methods.search.evidence.raising import Grounds, raised
 
 DIGITS = 50
@@ -22,8 +23,12 @@ SMALLEST = 2.0**FINEST
 FINER = 64.0
 """Factor by which the step is made finer where a vector did not settle or does not show enough."""
 
-HORIZON = 64.0
-"""Steps of a grid that the sum of all roundings may take, to begin with, where there is no discount to tell."""
+SURPLUS = 1.25
+"""Factor by which values are raised at once beyond what the roundings of the greedy policy add up to: other choices may
+take longer, and values that have to be raised step by step take many sweeps."""
+
+MOST_PATIENCE = 2.0**20
+"""Largest factor by which steps are made finer from the start because those before were too coarse."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +51,10 @@ class Proof:
 class Vectors:
     """Finds vectors that convince the checker."""
 
-    def __init__(self, induction: Induction) -> None:
-        self.induction = induction
+    def __init__(self, induction: Induction, durations: Durations) -> None:
+        self.induction, self._durations = induction, durations
         self._grounds = Grounds.of(induction)
-        discount = induction.asked.discount
-        self._horizon = HORIZON if discount == 1 else 1.25 / induction.shrinkage
+        self._patience = 1.0
 
     def proof(self, values: Floats, choices: Bools, goal: float) -> Proof:
         """A vector that shows that no policy that makes the choices [S, A] earns more than a goal, if possible.
@@ -70,21 +74,36 @@ class Vectors:
         V = np.where(asked.ends, asked.final, np.where(counts & ~(np.abs(values) < SMALLEST), values, 0.0))
         if not np.isfinite(V).all():
             return Proof(np.zeros(len(values)), 0, True, math.inf)
+        steps = np.where(asked.ends, 0.0, self._durations.of(V, choices))
+        found = self._found(V, SURPLUS * steps, choices, counts, goal, narrow=narrow)
+        if found is None:
+            raise FalseClaimError("there is no evidence for the bound of a coarse tree that would convince the checker")
+        return found
+
+    def _found(
+        self, V: Floats, steps: Floats, choices: Bools, counts: Bools, goal: float, *, narrow: bool
+    ) -> Proof | None:
+        """The vector of the coarsest step that shows the goal, or else the one that shows most."""
         best: Proof | None = None
-        for exponent in self._exponents(V, goal):
-            found = self._settled(V, choices, counts, exponent, narrow=narrow)
+        horizon = 1 + float(self.induction.at_start(np.where(counts, steps, 0.0)))
+        for exponent in self._exponents(V, goal, horizon):
+            found = self._settled(V, steps, choices, counts, exponent, narrow=narrow)
             if found is not None and (best is None or found.shown < best.shown):
                 best = found
             if found is not None and found.shown <= goal:
+                self._patience = max(1.0, self._patience / 1.25)
                 break
-            self._horizon *= 2.0
-        if best is None:
-            raise FalseClaimError("there is no evidence for the bound of a coarse tree that would convince the checker")
-        self._horizon = max(8.0, self._horizon / 1.5)
+            self._patience = min(2 * self._patience, MOST_PATIENCE)
         return best
 
-    def _exponents(self, V: Floats, goal: float) -> list[int]:
-        """The steps to try, from the coarsest that may show the goal to the finest."""
+    def _exponents(self, V: Floats, goal: float, horizon: float) -> list[int]:
+        """The steps to try, from the coarsest that may show the goal to the finest.
+
+        Args:
+            V: [S] the vector that is to be rounded.
+            goal: what is to be shown.
+            horizon: steps of a grid that the sum of all roundings takes.
+        """
         largest = float(np.abs(V).max())
         finest = max((math.frexp(largest)[1] if largest > 0 else 0) - DIGITS, FINEST)
         slack = goal - float(self.induction.at_start(V))
@@ -92,18 +111,16 @@ class Vectors:
             return [finest + 6, finest]
         # Final rewards of 1 must be multiples of the step.
         most = 0 if self.induction.asked.final.any() else finest + DIGITS + 8
-        coarsest = max(finest, min(math.frexp(slack / self._horizon)[1] - 1, most))
+        coarsest = max(finest, min(math.frexp(slack / (self._patience * horizon))[1] - 1, most))
         between = range(coarsest, finest, -int(math.log2(FINER)))
         return [*between, finest]
 
-    def _settled(self, V: Floats, choices: Bools, counts: Bools, exponent: int, *, narrow: bool) -> Proof | None:
+    def _settled(
+        self, V: Floats, steps: Floats, choices: Bools, counts: Bools, exponent: int, *, narrow: bool
+    ) -> Proof | None:
         """A vector with this step, if the checker accepts one."""
         step = math.ldexp(1.0, exponent)
-        shrinkage = float(self.induction.shrinkage)
-        # With a discount it is known by how much rounding to the grid may raise values.
-        room = step * (1 - shrinkage) / shrinkage if shrinkage > 0 else 0.0
-        ends = self.induction.asked.ends
-        found = raised(self._grounds, choices, counts, np.where(counts & ~ends, V + room, V), step)
+        found = raised(self._grounds, choices, counts, np.where(counts, V + step * steps, V), step)
         if found is None:
             return None
         try:
