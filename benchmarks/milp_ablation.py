@@ -24,7 +24,7 @@ from omdt.methods.milp.backend import Answer, Record
 from omdt.methods.milp.encoding import decode, encode
 from omdt.methods.milp.forms import Parts, strong_parts, weigh
 from omdt.methods.milp.formulation import Model, assemble
-from omdt.methods.search.local import local_search
+from omdt.methods.search.climbing import local_search
 from omdt.task import Size, Task
 from omdt.tree import TreePolicy
 from omdt.watch import Watch

@@ -1,5 +1,6 @@
 """The one verb: solve(mdp, …) runs a method, recomputes the value of its tree, and refuses a false claim."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -170,7 +171,7 @@ def _checked(task: Task, claim: Claim, method: Method, watch: Watch) -> _Checked
     _check_size(tree, task.size)
     tree = replace(with_exceptions(problem, tree, task.observations), truths=task.mdp.truths)
     optimal = planning.expected_return(problem, values)
-    if not planning.is_rounding(value.error, max(abs(value.value), abs(optimal.value), scale)):
+    if not planning.is_rounding(value.error, _largest(value.value, optimal.value, scale)):
         # An evaluation that was cut off may be far too high; what is certain counts.
         value = planning.Certified(value.lower, 2 * value.error)
     bound, rounding = _checked_bound(claim, value, optimal, scale)
@@ -232,14 +233,19 @@ def _check_rules(task: Task, policy: Ints, method: Method) -> None:
         )
 
 
+def _largest(*figures: float) -> float:
+    """The largest absolute value of the finite ones among some figures."""
+    return max((abs(figure) for figure in figures if math.isfinite(figure)), default=0.0)
+
+
 def _checked_bound(
     claim: Claim, value: planning.Certified[float], optimal: planning.Certified[float], scale: float
 ) -> tuple[float, float]:
     """The claimed bound, at most the optimum and at least the value; and what both may differ by rounding alone."""
     rounding = 2 * (value.error + optimal.error)
     # Where nothing can be earned at all, only underflow is left.
-    tolerance = TOLERANCE * max(abs(value.value), abs(optimal.value), scale, 1e-280)
-    if not value.value <= claim.bound + rounding + tolerance:
+    tolerance = TOLERANCE * max(_largest(value.value, optimal.value, scale), 1e-280)
+    if not (value.value <= claim.bound or value.value <= claim.bound + rounding + tolerance):
         raise FalseClaimError(
             f"the method claims that no tree returns more than {claim.bound!r}, "
             f"but its own tree returns {value.value!r}"

@@ -12,7 +12,12 @@ on. This is greedy, as the growing is; should it give the larger tree, the tree 
 
 States that look alike to the tree must act alike. Where an optimal policy treats them differently no tree can copy it;
 such states get the action that is best for their occupancy-weighted Q-values, the claim stays honest through its bound.
+
+Without a discount, the optimal policies of several discounted guides (`Task.guided`) are copied. What the copies are
+worth on the problem itself decides.
 """
+
+import math
 
 import numpy as np
 
@@ -27,13 +32,39 @@ from omdt.task import Task
 from omdt.tree import Nodes, TreePolicy
 from omdt.watch import Watch
 
+GUIDES = (0.9999, 0.999999, 0.99999999, 0.99)
+"""Discounts of the guides. The higher, the more likely their optimal policy is one without a discount; the highest come
+last but one because their values are known less exactly, and the lowest is for problems in which they agree."""
+
 
 def copy_optimal_policy(task: Task, limits: Limits, watch: Watch, options: CopyOptions) -> Claim:
     """The tree of unlimited size that copies the optimal policy, over thresholds only."""
     mdp = task.problem
-    values = planning.optimal_values(mdp)
-    q = planning.q_values(mdp, values)
-    bound = planning.expected_return(mdp, values).upper
+    optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
+    if mdp.discount < 1:
+        tree, copied = _copy(mdp, task, options)
+    else:
+        tree, copied = _best_copy(task, optimal, options)
+    return Claim(tree, optimal.upper, Stop.COMPLETE if copied else Stop.HEURISTIC)
+
+
+def _best_copy(task: Task, optimal: planning.Certified[float], options: CopyOptions) -> tuple[TreePolicy, bool]:
+    """The best copy of the optimal policies of several guides, and whether it is worth as much as an optimal one."""
+    best, value = None, -math.inf
+    for discount in GUIDES:
+        tree, _ = _copy(task.guided(discount), task, options)
+        returned = planning.tree_return(task.problem, tree)
+        if best is None or returned.value > value:
+            best, value = tree, returned.value
+        if returned.upper >= optimal.lower:
+            return tree, True
+    assert best is not None
+    return best, False
+
+
+def _copy(mdp: MDP, task: Task, options: CopyOptions) -> tuple[TreePolicy, bool]:
+    """The tree that copies the optimal policy of an MDP, and whether it does in every state."""
+    q = planning.q_values(mdp, planning.optimal_values(mdp))
     observations, group = np.unique(mdp.features, axis=0, return_inverse=True)
     if len(observations) == mdp.n_states:
         observations, group = mdp.features, np.arange(mdp.n_states)
@@ -47,8 +78,7 @@ def copy_optimal_policy(task: Task, limits: Limits, watch: Watch, options: CopyO
         allowed = _allowed_in_all(offered if task.unavailable == FORBID else optimal, group.ravel())
         allowed = np.where(allowed.any(axis=1, keepdims=True), allowed, _only(shared, mdp.n_actions))
         tree = min(tree, grow(mdp, observations, allowed), key=lambda tree: tree.n_nodes)
-    copied = optimal[np.arange(mdp.n_states), tree.actions(mdp.features)].all()
-    return Claim(tree, bound, Stop.COMPLETE if copied else Stop.HEURISTIC)
+    return tree, bool(optimal[np.arange(mdp.n_states), tree.actions(mdp.features)].all())
 
 
 def _only(actions: Ints, n_actions: int) -> Bools:

@@ -18,7 +18,7 @@ and (1 − φ_i) h_left + φ_i h_right above, and ρ_i(s) the probability of rea
 
 After training each node keeps the feature of largest weight and the threshold at which that feature alone decides
 even, and each leaf its likeliest action. Nothing ensures that this tree is as good as the soft one; of several
-restarts the best tree is returned.
+restarts the best tree is returned. Without a discount, a discounted guide (`Task.guide`) is trained for.
 """
 
 import math
@@ -121,21 +121,25 @@ def _reach(right: Floats) -> Floats:
 
 def iddt(task: Task, limits: Limits, watch: Watch, options: IddtOptions) -> Claim:
     """The best discretised tree of several differentiable ones, over thresholds only."""
-    mdp, splits = task.problem, task.splits
+    mdp, guide, splits = task.problem, task.guide, task.splits
     depth = _depth(task.size)
     rng = np.random.default_rng(limits.seed)
     bound = planning.expected_return(mdp, planning.optimal_values(mdp)).upper
-    best, value = TreePolicy.leaf(0, splits.feature_names, mdp.action_names), -math.inf
+    best, value = TreePolicy.leaf(0, splits.feature_names, mdp.action_names), (-math.inf, -math.inf)
     with watch.catching_interrupts():
         for restart in range(RESTARTS):
             if restart > 0 and watch.remaining == 0:
                 break
             soft = SoftTree.random(depth, len(splits.feature_names), mdp.n_actions, rng)
-            tree = discretised(_trained(soft, mdp, splits.observations, watch), splits, mdp.action_names)
-            earned = planning.evaluate(mdp, tree, splits.observations)
+            tree = discretised(_trained(soft, guide, splits.observations, watch), splits, mdp.action_names)
+            # Where trees are worth the same, be it −∞, the guide tells which one comes closer.
+            earned = (
+                planning.evaluate(mdp, tree, splits.observations),
+                planning.evaluate(guide, tree, splits.observations),
+            )
             if earned > value:
                 best, value = tree, earned
-                watch.report(value, max(bound, value))
+                watch.report(value[0], max(bound, value[0]))
         best = shrunk(best, mdp, splits, watch.closing(), task.allowed)
     return Claim(best, bound, why_stopped(watch))
 

@@ -45,7 +45,8 @@ def shrunk(tree: TreePolicy, mdp: MDP, splits: Splits, watch: Watch, allowed: Bo
         return planning.policy_return(mdp, policy, watch).value
 
     value = returned(tree)
-    least = value - planning.ROUNDING * max(planning.scale(mdp, watch), abs(value))
+    scale = planning.scale(mdp, watch)
+    least = value - planning.ROUNDING * max(scale, abs(value)) if np.isfinite(value) else value
     evaluations = 0
     smaller: TreePolicy | None = tree
     while smaller is not None:

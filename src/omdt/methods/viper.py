@@ -16,6 +16,10 @@ their runs, except where the numbering of states or the choice among equally goo
 simulator, and CART is given each row once, with the number of its pairs as sample weight, which grows the same tree.
 
 Without Q-values every w is 1, and the method is DAGGER.
+
+**Without a discount** the teacher is the optimal policy of a discounted guide (`Task.guide`). The tournament compares
+what the students are worth on the problem itself, which is computed instead of rolled out: roll-outs are cut, and then
+cannot tell a long way to the goal from none.
 """
 
 from dataclasses import dataclass
@@ -131,11 +135,25 @@ class KnownMDP:
         return rollouts.states[acted].astype(np.int64), float(rollouts.returns.mean())
 
 
+class GuidedMDP(KnownMDP):
+    """The classroom of a problem without a discount: a discounted guide, and scores from the problem itself."""
+
+    def __init__(self, problem: MDP, guide: MDP, splits: Splits, q: planning.Certified[Floats], seed: int) -> None:
+        super().__init__(guide, splits, q, seed)
+        self._problem = problem
+
+    def score(self, student: TreePolicy, episodes: int) -> float:
+        """What a student is worth on the problem, without any roll-out."""
+        return planning.evaluate(self._problem, student, self.observations)
+
+
 def viper(task: Task, limits: Limits, watch: Watch, options: ViperOptions) -> Claim:
     """The tree of limited size that imitates the optimal policy best, over thresholds only."""
-    mdp, splits = task.problem, task.splits
+    mdp, guide, splits = task.problem, task.guide, task.splits
     values = planning.optimal_values(mdp)
-    classroom = KnownMDP(mdp, splits, planning.q_values(mdp, values), limits.seed)
+    q = planning.q_values(guide, planning.optimal_values(guide))
+    known = guide is mdp
+    classroom = KnownMDP(mdp, splits, q, limits.seed) if known else GuidedMDP(mdp, guide, splits, q, limits.seed)
     with watch.catching_interrupts():
         tree = learn(classroom, task.size, limits.seed, Schedule(options.iterations), watch)
         tree = shrunk(tree, mdp, splits, watch.closing(), task.allowed)

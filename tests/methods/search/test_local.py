@@ -9,8 +9,9 @@ from hypothesis import given, settings
 import omdt
 from omdt import MDP, Splits
 from omdt.limits import Limits
+from omdt.methods.search.climbing import local_search
 from omdt.methods.search.incumbent import Incumbent
-from omdt.methods.search.local import LocalSearch, local_search
+from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves, to_policy
 from omdt.rules import AvailableOnly

@@ -6,8 +6,7 @@ import numpy as np
 
 from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
-from omdt.methods.milp.occupancy import MARGIN, flow_matrix, occupancy_bounds
-from omdt.norms import norms
+from omdt.methods.milp.occupancy import MARGIN, flow_matrix, horizon, occupancy_bounds
 from omdt.splits import Splits
 from omdt.watch import Watch
 
@@ -114,7 +113,7 @@ def paper_parts(mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes:
         classes=np.tile(np.arange(A), (S, 1)),
         state=np.repeat(np.arange(S), A),
         action=np.tile(np.arange(A), S),
-        most=np.full(S * A, norms(mdp).horizon),
+        most=np.full(S * A, horizon(mdp)),
         scale=np.ones(S * A),
         flow_unit=np.ones(S),
         reference=np.zeros(S),
@@ -156,7 +155,7 @@ def strong_parts(mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes
         classes=classes,
         state=state,
         action=action,
-        most=np.full(len(state), norms(mdp).horizon),
+        most=np.full(len(state), horizon(mdp)),
         scale=np.ones(len(state)),
         flow_unit=np.ones(S),
         reference=np.zeros(S),

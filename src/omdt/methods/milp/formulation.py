@@ -24,7 +24,8 @@ and the program is
 With a limit on leaves question 0 is "no split": everything goes left. Unused nodes then cost nothing.
 
 **`paper`** takes the paper's words literally: every state is a kind, every action a class, every distinct value of
-every feature is a threshold, the largest included, M = 1/(1 − γ), and b, c, d, π are all integer.
+every feature is a threshold, the largest included, M = 1/(1 − γ), and b, c, d, π are all integer. Without a discount
+the horizon takes the place of 1/(1 − γ) (`occupancy.py`).
 
 **`strong`** describes the same trees with less, given the value LB of some tree (or of the worst policy):
 

@@ -9,8 +9,9 @@ from omdt.mdp import MDP
 from omdt.methods.milp.backend import Backend, Record
 from omdt.methods.milp.encoding import encode
 from omdt.methods.milp.formulation import formulate
+from omdt.methods.milp.occupancy import horizon
 from omdt.methods.options import MilpOptions
-from omdt.methods.search.local import local_search
+from omdt.methods.search.climbing import local_search
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Claim, Stop
 from omdt.splits import Splits
@@ -31,6 +32,7 @@ def solve_milp(task: Task, limits: Limits, watch: Watch, options: MilpOptions) -
     mdp, splits, allowed = task.problem, task.splits, task.allowed
     solver = cast(Backend, import_module(f"omdt.methods.milp.{options.backend}"))
     solver.load()
+    horizon(mdp)
     with watch.catching_interrupts():
         optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
         tree, value = _best_leaf(mdp, splits)

@@ -9,20 +9,27 @@ program starts from the basis of the last one.
 
 What the solver answers is not taken on trust. For *any* multipliers W (flow) and λ ≥ 0 (budget), every feasible x has
 
-    x_j ≤ p0·W + λ B + δ / (1 − γ),   δ = max over pairs of  1[pair = j] − (W(s) − γ P W) − λ g,  at least 0,
+    x_j ≤ p0·W + λ B + δ H,   δ = max over pairs of  1[pair = j] − (W(s) − γ P W) − λ g,  at least 0,
 
-because all occurrences together are 1/(1 − γ). The bound is computed from the multipliers by this formula, and the
-solver's tolerances can make it loose but not false. Without time for a program, x_j ≤ min(1/(1 − γ), B / g_j).
+because all occurrences together are at most the horizon H. The bound is computed from the multipliers by this formula,
+and the solver's tolerances can make it loose but not false. Without time for a program, x_j ≤ min(H, B / g_j).
+
+**Horizon.** With a discount, all occurrences together are 1/(1 − γ). Without one they are the expected number of steps,
+which is bounded only if every policy ends: then H is the number of steps of the policy that takes longest, and one more
+for the terminal state in which it ends. What enters a terminal state leaves the system there, so that the flow rows
+have bounded solutions only.
 """
 
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
 
-from omdt.errors import require
+from omdt import planning
+from omdt.errors import InputError, require
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.norms import norms
 from omdt.watch import Watch
@@ -31,7 +38,30 @@ MARGIN = 1e-4
 """By which fraction bounds are enlarged: SCIP's presolve takes bounds that a tree meets exactly for contradictions."""
 
 SMALLEST = 1e-6
-"""Bounds are not pushed below this fraction of 1/(1 − γ); smaller ones help no solver and blur its arithmetic."""
+"""Bounds are not pushed below this fraction of the horizon; smaller ones help no solver and blur its arithmetic."""
+
+_HORIZONS: WeakKeyDictionary[MDP, float] = WeakKeyDictionary()
+"""The horizons of the MDPs in use; an MDP never changes."""
+
+
+def horizon(mdp: MDP) -> float:
+    """H, the most that all occurrences together can be.
+
+    Raises:
+        InputError: if it is infinite.
+    """
+    if mdp.discount < 1:
+        return norms(mdp).horizon
+    known = _HORIZONS.get(mdp)
+    if known is None:
+        known = _HORIZONS[mdp] = 1 + planning.longest(mdp)
+    if np.isinf(known):
+        raise InputError(
+            "the method milp needs a problem in which every policy comes to an end, because its program counts visits, "
+            f"and in {mdp.name} some policy goes on for ever; use the method search, which does not need this, or a "
+            "discount below 1"
+        )
+    return known
 
 
 def occupancy_bounds(
@@ -48,7 +78,7 @@ def occupancy_bounds(
         wanted: [X] pairs to spend time on; others get a simple bound.
         watch: time to spend; None for none.
     """
-    total = norms(mdp).horizon
+    total = horizon(mdp)
     simple = np.divide(budget, lost, out=np.full(len(lost), total), where=lost > budget / total)
     most: Floats = np.clip(simple * (1 + MARGIN), SMALLEST * total, total * (1 + MARGIN))
     pairs = np.flatnonzero(wanted & (most > SMALLEST * total))
@@ -62,7 +92,10 @@ def flow_matrix(mdp: MDP, state: Ints, action: Ints) -> sparse.csr_array:
     """[S, X] what each pair takes out of its own state less what it brings into others."""
     pairs = np.arange(len(state))
     out = sparse.csr_array((np.ones(len(state)), (state, pairs)), shape=(mdp.n_states, len(state)))
-    return sparse.csr_array(out - mdp.discount * mdp.transitions[state * mdp.n_actions + action].T)
+    into = mdp.discount * mdp.transitions[state * mdp.n_actions + action]
+    if mdp.discount == 1:
+        into = into * np.where(mdp.terminal[state], 0.0, 1.0)[:, None]
+    return sparse.csr_array(out - into.T)
 
 
 def _linear_programs(
@@ -102,6 +135,6 @@ def _linear_programs(
             surplus = -(columns @ W) - multiplier * lost / budget
             surplus[pair] += 1.0
             rounding = 1e-12 * (np.abs(W).max() + multiplier + 1.0)
-            excess = norms(mdp).total(max(0.0, surplus.max()) + rounding)
+            excess = horizon(mdp) * (max(0.0, surplus.max()) + rounding)
             yield int(pair), float(mdp.initial @ W) + multiplier + excess
         solver.changeColCost(int(pair), 0.0)

@@ -36,7 +36,7 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import EPSILON, Floats
 from omdt.methods.milp.formulation import Model
-from omdt.norms import norms
+from omdt.methods.milp.occupancy import horizon
 from omdt.tree import TreePolicy
 
 TOLERANCE = 1e-9
@@ -54,7 +54,7 @@ def dual_error(model: Model, dual_tolerance: float) -> float:
     inequality = model.row_lower < model.row_upper
     ways = float((upper - lower).sum() + slack[inequality].sum())
     mdp = model.parts.mdp
-    rounding = norms(mdp).total(16 * EPSILON * (abs(model.offset) + float(np.abs(mdp.rewards).max())))
+    rounding = horizon(mdp) * 16 * EPSILON * (abs(model.offset) + float(np.abs(mdp.rewards).max()))
     return model.unit * (dual_tolerance * ways + TOLERANCE) + rounding
 
 

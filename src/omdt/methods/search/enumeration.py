@@ -87,7 +87,7 @@ def enumerate_trees(
             returned = planning.policy_return(model.mdp, policy, watch)
         bound = max(bound, returned.upper)
         watch.count(1)
-        if returned.value > incumbent.value + incumbent.noise:
+        if incumbent.improved_by(returned.value):
             consider(tree)
     return None if watch.remaining == 0 else bound
 

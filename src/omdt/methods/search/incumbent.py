@@ -1,5 +1,7 @@
 """The incumbent: the best tree so far, its return, and the bound so far; everyone who finds something tells it."""
 
+import math
+
 import numpy as np
 
 from omdt import planning
@@ -28,12 +30,13 @@ class Incumbent:
         self.value = -np.inf if model.task.allowed is None else _least_return(model)
         self.unrestricted = self.bound = model.optimal_return.upper
         # Differences in return below this are rounding, not worth following.
-        self.noise = planning.ROUNDING * max(abs(model.optimal_return.value), model.scale)
+        optimum = abs(model.optimal_return.value)
+        self.noise = planning.ROUNDING * max(optimum if math.isfinite(optimum) else 0.0, model.scale)
 
     @property
     def target(self) -> float:
         """A tree that returns no more than this is no better than the best one, as far as gap and rounding tell."""
-        if self.tree is None:
+        if self.tree is None or not math.isfinite(self.value):
             return self.value
         return self.value + GAP_USED * tolerated_excess(self.value, self.gap, self.model.scale)
 
@@ -41,6 +44,10 @@ class Incumbent:
     def optimal_reached(self) -> bool:
         """Whether the best tree is as good as the best policy of any form."""
         return self.tree is not None and self.unrestricted <= self.target
+
+    def improved_by(self, value: float) -> bool:
+        """Whether a tree that returns this much takes the place of the best one."""
+        return self.tree is None or value > self.value + self.noise
 
     def improve(self, tree: Tree, value: float) -> None:
         """Take a better tree."""
@@ -57,7 +64,10 @@ class Incumbent:
 
 
 def _least_return(model: Model) -> float:
-    """A number that is clearly below the return of every tree."""
+    """A number that is clearly below the return of every tree; −∞ if some may return that."""
     worst = planning.expected_return(model.mdp, planning.worst_values(model.mdp)).lower
-    size = max(model.scale, abs(worst), abs(model.optimal_return.upper))
+    if math.isinf(worst):
+        return -math.inf
+    best = abs(model.optimal_return.upper)
+    size = max(model.scale, abs(worst), best if math.isfinite(best) else 0.0)
     return worst - (size if size > 1e-280 else 1.0)

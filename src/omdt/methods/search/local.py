@@ -19,7 +19,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from omdt.limits import Limits
 from omdt.mdp import Ints
 from omdt.methods.search.aggregation import Coarse
 from omdt.methods.search.copying import Copying
@@ -29,27 +28,10 @@ from omdt.methods.search.fitting import Fitting, gains_around
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
 from omdt.methods.search.neighbours import Candidate, Neighbours
-from omdt.methods.search.partial_tree import Leaf, Tree, to_policy
+from omdt.methods.search.partial_tree import Leaf, Tree
 from omdt.methods.search.ranks import Ranks
-from omdt.methods.search.settings import DEFAULTS
 from omdt.methods.search.starts import Starts
-from omdt.task import Task
-from omdt.tree import TreePolicy
 from omdt.watch import Watch
-
-
-def local_search(task: Task, limits: Limits, watch: Watch) -> TreePolicy:
-    """The best tree that local search alone finds until time is up.
-
-    If it finds no tree that the rules of the task allow, the result is a leaf that they forbid.
-    """
-    model = Model.of(task, DEFAULTS, watch)
-    incumbent = Incumbent(model, limits.gap, watch)
-    search = LocalSearch(model, incumbent, limits.seed, watch)
-    search.start()
-    while watch.remaining > 0 and not (search.single or incumbent.optimal_reached):
-        search.climb(1)
-    return to_policy(search.best, task.splits, model.mdp)
 
 
 class LocalSearch:
@@ -58,7 +40,9 @@ class LocalSearch:
     Attributes:
         questions: the questions of the task.
         engine: evaluates policies; its base is the policy of the tree whose neighbours are tried.
+        neighbours: finds the trees around a tree.
         trail: all incumbents that this search has found, one after another.
+        ended: the tree with which the last climb ended, if there was one.
         evaluations: number of policies evaluated so far.
         max_evaluations: number of evaluations after which the search ends.
     """
@@ -72,11 +56,12 @@ class LocalSearch:
         self.engine = engine(model, watch)
         self._states = np.arange(model.mdp.n_states)
         self._fitting = Fitting(model, self.questions, watch)
-        self._neighbours = Neighbours(model, self.questions, self._fitting, watch)
+        self.neighbours = Neighbours(model, self.questions, self._fitting, watch)
         self._impatient = model.mdp.n_states >= model.settings.impatient_states
         self._starting = Starts(model, self.questions, self._fitting, self.engine, watch)
         self._starts = self._all_starts()
         self.trail: list[Tree] = []
+        self.ended: Tree | None = None
         self._polished: Tree | None = None
         self._seconds, self._permitted = 0.0, True
         self.evaluations, self.max_evaluations = 0, max_evaluations
@@ -145,7 +130,7 @@ class LocalSearch:
                 return
             tree = next(self._starts, None)
             if tree is None:
-                tree = self._neighbours.perturbed(self.best, gains_around(self.engine, self.model), self.random)
+                tree = self.neighbours.perturbed(self.best, gains_around(self.engine, self.model), self.random)
             if not self._impatient or self._hopeful(tree):
                 self.climb_from(tree)
 
@@ -169,6 +154,7 @@ class LocalSearch:
         """Move to a better promising neighbour until there is none; then try the small changes of a new incumbent."""
         self.consider(tree)
         for _ in range(self.model.settings.max_steps):
+            self.ended = tree
             if self.exhausted or self.incumbent.optimal_reached:
                 return
             better = self._better(tree)
@@ -180,12 +166,12 @@ class LocalSearch:
     def _better(self, tree: Tree) -> Tree | None:
         """A better neighbour of the tree that is the base of the engine; None if none is found."""
         gains = gains_around(self.engine, self.model)
-        better = self._best_of(self._neighbours.promising(tree, gains))
+        better = self._best_of(self.neighbours.promising(tree, gains))
         if better is not None or tree != self.incumbent.tree or tree == self._polished:
             return better
-        better = self._best_of(self._neighbours.small_changes(tree, gains))
+        better = self._best_of(self.neighbours.small_changes(tree, gains))
         if better is None and self._impatient:
-            better = self._best_of(self._neighbours.promising(tree, self._starting.imitation_gains()))
+            better = self._best_of(self.neighbours.promising(tree, self._starting.imitation_gains()))
         if better is None and not self.exhausted:
             self._polished = tree
             self.watch.reserve(2 * self._seconds)
@@ -242,7 +228,7 @@ class LocalSearch:
     def _polishing_seconds(self, tree: Tree) -> float:
         """Estimated seconds for evaluating all small changes of a tree."""
         most = evaluations_within(self.model, self.model.settings.step_seconds)
-        return 2 * self._seconds * min(most, self._neighbours.count_small_changes(tree))
+        return 2 * self._seconds * min(most, self.neighbours.count_small_changes(tree))
 
     def _take_over(self, model: Coarse) -> None:
         """Search on a coarse model, beginning with the incumbent, and evaluate the best trees that are found there."""

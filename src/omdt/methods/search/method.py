@@ -13,11 +13,11 @@ from omdt.errors import InputError
 from omdt.limits import Limits
 from omdt.methods.options import SearchOptions
 from omdt.methods.search.certifying import certified, check_certifiable
+from omdt.methods.search.climbing import Climber, climber
 from omdt.methods.search.clustering import on_cluster
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.incumbent import Incumbent
-from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import to_policy
 from omdt.methods.search.rounds import Rounds
@@ -44,7 +44,7 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         if options.certificate is not None:
             check_certifiable(model, options.certificate)
         incumbent = Incumbent(model, limits.gap, watch)
-        local = LocalSearch(model, incumbent, limits.seed, watch)
+        local = climber(model, incumbent, limits.seed, watch)
         outcome = _searched(model, local, limits, watch, options)
         stop = Stop.COMPLETE if outcome.complete else _why_stopped(outcome.proof, watch)
         if not outcome.complete:
@@ -59,7 +59,7 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
     return Claim(tree, max(bound, incumbent.value), stop)
 
 
-def _searched(model: Model, local: LocalSearch, limits: Limits, watch: Watch, options: SearchOptions) -> _Outcome:
+def _searched(model: Model, local: Climber, limits: Limits, watch: Watch, options: SearchOptions) -> _Outcome:
     """Search by the means that fit the task."""
     incumbent, certify = local.incumbent, options.certificate is not None
     local.start()
@@ -78,7 +78,7 @@ def _searched(model: Model, local: LocalSearch, limits: Limits, watch: Watch, op
     return _Outcome(proof.bound, proof.done, proof)
 
 
-def _proof(local: LocalSearch, limits: Limits, watch: Watch, options: SearchOptions) -> Proof:
+def _proof(local: Climber, limits: Limits, watch: Watch, options: SearchOptions) -> Proof:
     """The proof that fits the task."""
     incumbent = local.incumbent
 

@@ -76,7 +76,7 @@ class Model:
 
     @property
     def mdp(self) -> MDP:
-        """The MDP whose expected discounted return is maximised."""
+        """The MDP whose expected return is maximised."""
         return self.task.problem
 
     @cached_property
@@ -134,6 +134,8 @@ class Model:
         """[S] states in the order in which bounds sweep over them; None where inverses are faster."""
         if self.topological is not None:
             return self.topological[::-1]
+        if self.mdp.discount == 1:
+            return None
         few = self.mdp.n_states < self.settings.swept_states
         many = self.mdp.transitions.nnz > self.settings.swept_successors * self.mdp.rewards.size
         return None if few or many else order_by_steps(self.mdp, self.optimal)
@@ -145,7 +147,9 @@ class Model:
 
     @property
     def searchable(self) -> bool:
-        """Whether the MDP has a size that the fine search handles."""
+        """Whether the MDP has a size that the fine search handles, and a discount, on which its bounds rest."""
+        if self.mdp.discount == 1:
+            return False
         few_answers = self.mdp.n_states * len(self.task.splits) <= MAX_ANSWERS
         return few_answers and (self.mdp.n_states <= self.settings.dense_states or self.acyclic)
 

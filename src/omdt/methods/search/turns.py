@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from omdt.methods.search.climbing import Climber
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
-from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.rounds import Rounds
 from omdt.watch import Watch
 
@@ -44,7 +44,7 @@ class Proof(Protocol):
         """End threads and processes."""
 
 
-def take_turns(proof: Proof, local: LocalSearch, watch: Watch) -> None:
+def take_turns(proof: Proof, local: Climber, watch: Watch) -> None:
     """Prove and climb until everything is explored or time is up."""
     improved = nodes = 0
     settings = local.model.settings

@@ -162,7 +162,7 @@ class CoarseSearch:
         """An upper bound on the return of a tree, which is considered if it is better than the incumbent."""
         policy = self._questions.actions(tree, np.arange(self.model.mdp.n_states))
         returned = planning.policy_return(self.model.mdp, policy, self._watch)
-        if returned.value > self._incumbent.value + self._incumbent.noise:
+        if self._incumbent.improved_by(returned.value):
             self._consider(tree)
         return returned.upper
 

@@ -35,6 +35,9 @@ from omdt.watch import Watch
 EXPANDED = 0.5
 """What an undecided subtree loses counts this much when it is expanded: the loss shows only after further decisions."""
 
+INFINITE = 10.0
+"""What an infinite value counts in estimates, as a multiple of the largest finite one."""
+
 
 class Child(NamedTuple):
     """A coarse tree that takes part in the place of another one; whether it has the same relaxation."""
@@ -109,10 +112,19 @@ class Decisions:
 
     def _losses(self, tree: CoarseTree, values: Floats) -> Floats:
         """[S, A] first-order losses."""
+        values = self._finite(values)
         q = self._model.look_ahead(values)
         visits = self._relaxation.visits(self._relaxation.choices(tree), q)
         losses: Floats = visits[:, None] * np.maximum(values[:, None] - q, 0.0)
         return losses
+
+    def _finite(self, values: Floats) -> Floats:
+        """The values with large numbers in place of infinite ones, so that differences of them mean something."""
+        infinite = np.isinf(values)
+        if not infinite.any():
+            return values
+        large = INFINITE * max(float(np.abs(values).max(where=~infinite, initial=0.0)), self._model.scale, 1e-280)
+        return np.clip(values, -large, large)
 
     def _certain(self, tree: CoarseTree) -> list[tuple[End, Ints]]:
         """All ends of a coarse tree, each with the states that reach it for certain."""

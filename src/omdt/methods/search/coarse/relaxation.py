@@ -4,33 +4,36 @@ In every state, the agent may take the action of any leaf that the state can rea
 end can be reached, independently of all other states. The optimal values of this MDP are a bound, which is lower than
 the unrestricted optimum as soon as leaves with a decided action contain states for certain.
 
-**Sweeps.** Let T be the Bellman operator of this MDP. If V is above its fixpoint, lowering V(s) to (T V)(s) in any
-single state keeps it above, whatever was updated before. So Gauss–Seidel sweeps that begin with the values of a less
-decided tree give a valid bound at any time. Every update is rounded up, hence rounding errors need not be bounded by
-the discount. A state is updated again only after a successor has changed, so a sweep costs as much as it changes.
+**Sweeps** that begin with the values of a less decided tree give a valid bound at any time (`lowering`). A state is
+updated again only after a successor has changed, so a sweep costs as much as it changes.
 
-Where sweeps take too many passes, policy iteration finds the same values (`planning.restricted_values`).
+Without a discount, sweeps may stop too high: values that are not supported are deflated then, and sweeps go on
+(`support`). Where sweeps take too many passes, or nothing is left to deflate, policy iteration finds the values
+(`planning.restricted_values`).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy import sparse
 
 from omdt import planning
-from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
-from omdt.methods.search.bounds.option_values import product_from_above
+from omdt.mdp import EPSILON, MDP, Bools, Floats
 from omdt.methods.search.coarse.coarse_tree import CoarseTree, ends
 from omdt.methods.search.coarse.ladders import Ladders
+from omdt.methods.search.coarse.lowering import Sweeping, lower
+from omdt.methods.search.coarse.support import comes_to_unsupported, deflate, supporting_actions
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf
-from omdt.methods.search.sweeps import staying
 from omdt.watch import Watch
 
 VISIT_SWEEPS, SMALL_VISITS, SMALL_REST = 10, 1e-6, 1e-2
 """Visits only choose what is decided next: sweeps that estimate them, visits below which a state passes none on, and
 visits in one sweep below which there are no further sweeps."""
+
+MAX_DEFLATIONS = 20
+"""Maximum number of deflations per coarse tree. Each takes about as long as two sweeps and deals with one set of states
+that can be visited for ever, or with several of the same value."""
 
 
 class Relaxed(NamedTuple):
@@ -45,31 +48,6 @@ class Relaxed(NamedTuple):
     values: Floats
 
 
-class Sweeping(NamedTuple):
-    """What sweeps need beside the arrays of the MDP.
-
-    Attributes:
-        leave: [S, A] one minus the discounted probability to stay.
-        first: [S + 1] where the predecessors of every state begin.
-        predecessors: of all states.
-        margin: relative rounding error of one update.
-    """
-
-    leave: Floats
-    first: Ints
-    predecessors: Ints
-    margin: float
-
-    @classmethod
-    def of(cls, mdp: MDP) -> "Sweeping":
-        """What sweeps over an MDP need."""
-        P, S = mdp.transitions, mdp.n_states
-        steps = (np.ones(P.nnz, dtype=np.bool_), P.indices, P.indptr[:: mdp.n_actions])
-        backward = sparse.csc_array(steps, shape=(S, S)).tocsr()
-        longest = int(np.diff(P.indptr).max())
-        return cls(1 - mdp.discount * staying(mdp), backward.indptr, backward.indices, (longest + 8) * EPSILON)
-
-
 class Relaxation:
     """Bounds coarse trees."""
 
@@ -77,6 +55,8 @@ class Relaxation:
         self.model, self.ladders = model, ladders
         self.everywhere = np.ones(model.mdp.n_states, dtype=np.bool_)
         self._sweeping = Sweeping.of(model.mdp)
+        self._starts = np.flatnonzero(model.mdp.initial)
+        self._circular = _may_be_circular(model.mdp)
 
     def choices(self, tree: CoarseTree) -> Bools:
         """[S, A] the actions that may be taken in each state."""
@@ -101,10 +81,12 @@ class Relaxation:
         if not choices.any(axis=1).all():
             return Relaxed(-np.inf, above)
         V = above.copy()
-        bound, settled = self._swept(choices, V, target, watch)
+        if self.model.mdp.discount == 1:
+            V[self.model.mdp.terminal] = 0.0
+        bound, settled = self._lowered(choices, V, target, watch)
         if bound > target and not settled:
-            V = np.minimum(V, self._solved(choices, V, self.model.settings.coarse_settled * (bound - target), watch))
-            bound = product_from_above(self.model.mdp.initial, V)
+            V = np.minimum(V, self._solved(choices, V, self._least(bound, target), watch))
+            bound = self._return(V)
         return Relaxed(bound, V)
 
     def visits(self, choices: Bools, q: Floats) -> Floats:
@@ -113,19 +95,53 @@ class Relaxation:
         visits: Floats = _visits(self.model.arrays, policy)
         return visits
 
+    def _lowered(self, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
+        """Lower V as far as that is cheap; the bound that it gives, and whether policy iteration would hardly help."""
+        bound, settled = self._swept(choices, V, target, watch)
+        for _ in range(MAX_DEFLATIONS if self._circular else 0):
+            if bound <= target or not settled:
+                return bound, settled
+            least = self._least(bound, target)
+            unsupported = self._unsupported(choices, V, least)
+            if unsupported is None:
+                return bound, True
+            if deflate(self.model.arrays, self._sweeping, choices, V, unsupported) <= least:
+                return bound, False
+            bound, settled = self._swept(choices, V, target, watch)
+        return bound, settled and not self._circular
+
     def _swept(self, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
         """Lower V by sweeps; the bound that it gives, and whether further sweeps would change little."""
-        model, settings = self.model, self.model.settings
-        active = np.ones(len(V), dtype=np.bool_)
-        bound = product_from_above(model.mdp.initial, V)
-        for count in range(settings.coarse_sweeps):
+        model = self.model
+        active = ~model.mdp.terminal if model.mdp.discount == 1 else self.everywhere.copy()
+        bound = self._return(V)
+        for count in range(model.settings.coarse_sweeps):
             watch.check()
-            least = settings.coarse_settled * (bound - target)
-            changed = _lower(model.arrays, self._sweeping, choices, V, active, least, count % 2 == 0)
-            bound = product_from_above(model.mdp.initial, V)
+            least = self._least(bound, target)
+            changed = lower(model.arrays, self._sweeping, choices, V, active, least, count % 2 == 0)
+            bound = self._return(V)
             if bound <= target or not changed:
                 return bound, True
         return bound, False
+
+    def _least(self, bound: float, target: float) -> float:
+        """The least change of a value that matters; without any finite distance to the target, a part of the scale."""
+        distance = bound - target
+        return self.model.settings.coarse_settled * (distance if np.isfinite(distance) else self.model.scale)
+
+    def _return(self, V: Floats) -> float:
+        """p0·V rounded up."""
+        p, values = self.model.mdp.initial[self._starts], V[self._starts]
+        return float(p @ values) + (
+            2 * len(V) * EPSILON * float(np.abs(values).max()) if values.max() < np.inf else 0.0
+        )
+
+    def _unsupported(self, choices: Bools, V: Floats, least: float) -> Bools | None:
+        """[S] the states whose values are not supported; None if supporting actions do not lead there."""
+        mdp, arrays = self.model.mdp, self.model.arrays
+        known = mdp.terminal | (V == -np.inf) if mdp.endless is not None else V <= least
+        action = supporting_actions(arrays, self._sweeping, choices, V, known, 2 * least)
+        return action < 0 if comes_to_unsupported(arrays, action, self._starts) else None
 
     def _solved(self, choices: Bools, V: Floats, accuracy: float, watch: Watch) -> Floats:
         """The values of the relaxation by policy iteration, from above."""
@@ -134,46 +150,15 @@ class Relaxation:
         return values.upper
 
 
-@njit(cache=True, nogil=True)
-def _lower(arrays, sweeping, choices, V, active, least, forward):  # type: ignore[no-untyped-def]
-    """Lower V [S], which is above the truth, to what its successors allow; whether that changed a value much.
+def _may_be_circular(mdp: MDP) -> bool:
+    """Whether sweeps from above may settle at values that no policy earns.
 
-    Only active states are updated; predecessors of a state that changes by more than `least` become active. States are
-    taken as they are numbered, forward or backward: any other order takes longer to read from memory than it saves.
+    Not with a discount; nor where every policy ends; nor where rewards are costs and going on without any is as good as
+    the end, because the optimal values are then the highest fixpoint that is not above 0.
     """
-    indptr, indices, discounted, rewards = arrays.indptr, arrays.indices, arrays.discounted, arrays.rewards
-    S, A = rewards.shape
-    changed = False
-    for i in range(S):
-        s = i if forward else S - 1 - i
-        if not active[s]:
-            continue
-        active[s] = False
-        best = -np.inf
-        for a in range(A):
-            if not choices[s, a]:
-                continue
-            total = rewards[s, a]
-            size = abs(total)
-            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
-                if indices[k] != s:
-                    term = discounted[k] * V[indices[k]]
-                    total += term
-                    size += abs(term)
-            stay = sweeping.leave[s, a]
-            total = (total + sweeping.margin * size) / stay
-            best = max(best, total + abs(total) * 4 * EPSILON / stay)
-            if best >= V[s]:
-                break
-        if best < V[s]:
-            if V[s] - best > least:
-                changed = True
-                for k in range(sweeping.first[s], sweeping.first[s + 1]):
-                    active[sweeping.predecessors[k]] = True
-                # The probability to stay is solved for, so a state need not wait for itself.
-                active[s] = False
-            V[s] = best
-    return changed
+    if mdp.discount < 1 or np.isfinite(planning.longest(mdp)):
+        return False
+    return mdp.endless is not None or bool((mdp.rewards > 0).any())
 
 
 @njit(cache=True, nogil=True)
@@ -194,7 +179,8 @@ def _visits(arrays, policy):  # type: ignore[no-untyped-def]
             for k in range(indptr[row], indptr[row + 1]):
                 if indices[k] == s:
                     stay += discounted[k]
-            here = waiting[s] / (1 - stay)
+            # Where a state is never left, one visit stands for all.
+            here = waiting[s] / (1 - stay) if stay < 1.0 else waiting[s]
             visits[s] += here
             found += waiting[s]
             waiting[s] = 0.0

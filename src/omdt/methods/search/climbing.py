@@ -1,0 +1,75 @@
+"""Climbing: which local search fits a task, and local search without a proof."""
+
+from typing import Protocol
+
+from omdt.limits import Limits
+from omdt.methods.search.guided import GuidedSearch
+from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.local import LocalSearch
+from omdt.methods.search.model import Model
+from omdt.methods.search.partial_tree import Tree, to_policy
+from omdt.methods.search.ranks import Ranks
+from omdt.methods.search.settings import DEFAULTS
+from omdt.task import Task
+from omdt.tree import TreePolicy
+from omdt.watch import Watch
+
+
+class Climber(Protocol):
+    """A local search, which improves an incumbent."""
+
+    @property
+    def model(self) -> Model:
+        """The model of the task."""
+
+    @property
+    def incumbent(self) -> Incumbent:
+        """The best tree."""
+
+    @property
+    def questions(self) -> Ranks:
+        """The questions of the task."""
+
+    @property
+    def evaluations(self) -> int:
+        """Number of policies evaluated so far."""
+
+    @property
+    def single(self) -> bool:
+        """Whether there are no trees but single leaves."""
+
+    @property
+    def best(self) -> Tree:
+        """The incumbent, or any leaf if there is none."""
+
+    def start(self) -> None:
+        """Find a first tree."""
+
+    def climb(self, times: int) -> None:
+        """Climb from some trees."""
+
+    def consider(self, tree: Tree) -> None:
+        """Make a tree the incumbent if it is better."""
+
+    def finish(self) -> None:
+        """Spend the reserved time on making the incumbent locally optimal."""
+
+
+def climber(model: Model, incumbent: Incumbent, seed: int, watch: Watch) -> Climber:
+    """The local search that fits a task: gains need a discount, so without one climbs take place on guides."""
+    kind = GuidedSearch if model.mdp.discount == 1 else LocalSearch
+    return kind(model, incumbent, seed, watch)
+
+
+def local_search(task: Task, limits: Limits, watch: Watch) -> TreePolicy:
+    """The best tree that local search alone finds until time is up.
+
+    If it finds no tree that the rules of the task allow, the result is a leaf that they forbid.
+    """
+    model = Model.of(task, DEFAULTS, watch)
+    incumbent = Incumbent(model, limits.gap, watch)
+    search = climber(model, incumbent, limits.seed, watch)
+    search.start()
+    while watch.remaining > 0 and not (search.single or incumbent.optimal_reached):
+        search.climb(1)
+    return to_policy(search.best, task.splits, model.mdp)
