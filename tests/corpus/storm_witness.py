@@ -86,9 +86,10 @@ def value_type(text: str) -> type:
 def checked(model: Any, text: str) -> float:
     """The value of a property of a model, the mean over all initial states."""
     rewards = re.match(r'R.*?\{"([^"]*)"\}', text)
-    if rewards and "[C" in text and earns_nothing(model.reward_models[rewards[1]]):
-        # Storm refuses to add nothing up.
-        return 0.0
+    if rewards and earns_nothing(model.reward_models[rewards[1]]):
+        # Storm refuses to add nothing up; a total is infinite all the same if the target may be missed.
+        target = re.search(r"\[F .*\]", text)
+        return 0.0 if target is None or checked(model, f"Pmin=? {target[0]}") == 1 else float("inf")
     environment = stormpy.environments.default(model)
     if "discount" in text:
         environment.solver().min_max().precision = PRECISION
