@@ -1,6 +1,6 @@
 """Storm as a witness: optimal values, and the value of a tree's policy, from what Storm itself builds.
 
-The package has a part in it only by the decisions of a tree (`TreePolicy.actions`) and by the PRISM module that it
+The package has a part in it only by the decisions of a tree and by the PRISM module that it
 exports. Exact fractions are used wherever Storm can.
 """
 
@@ -67,9 +67,13 @@ def value_of_module(path: Path, text: str, module: str, folder: Path) -> float:
 
 
 def played(model: Any, tree: TreePolicy) -> list[int]:
-    """The place of the tree's choice among those of each state; 0 where the state has no choice of this name."""
+    """The place of the tree's choice among those of each state, with its exceptions.
+
+    It is 0 where the state has no choice of this name: all choices are one there, or the tree never comes there.
+    """
     states = [json.loads(str(model.state_valuations.to_json(s))) for s in range(model.nr_states)]
-    named = tree.actions(np.array([[float(state[name]) for name in tree.feature_names] for state in states]))
+    observations = np.array([[float(state[name]) for name in tree.feature_names] for state in states])
+    named = tree.exceptions.applied(observations, tree.actions(observations))
     places = []
     for s, action in enumerate(named):
         choices = range(model.get_choice_index(s, 0), model.get_choice_index(s, 0) + model.get_nr_available_actions(s))
