@@ -46,11 +46,11 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         incumbent = Incumbent(model, limits.gap, watch)
         local = climber(model, incumbent, limits.seed, watch)
         outcome = _searched(model, local, limits, watch, options)
-        stop = Stop.COMPLETE if outcome.complete else _why_stopped(outcome.proof, watch)
+        stop = Stop.COMPLETE if outcome.complete else why_stopped(outcome.proof, watch)
         if not outcome.complete:
             local.finish()
         if incumbent.tree is None:
-            raise _no_tree(task, outcome.complete)
+            raise no_tree(task, outcome.complete)
         policy = to_policy(incumbent.tree, task.splits, model.mdp)
         tree = shrunk(policy, model.mdp, task.splits, watch.closing(), task.allowed)
         bound = outcome.bound
@@ -70,7 +70,7 @@ def _searched(model: Model, local: Climber, limits: Limits, watch: Watch, option
         enumerated = enumerate_trees(model, local.questions, incumbent, local.consider, watch)
         if enumerated is not None:
             return _Outcome(enumerated, complete=True)
-    proof = _proof(local, limits, watch, options)
+    proof = begin_proof(local, limits, watch, options)
     try:
         take_turns(proof, local, watch)
     finally:
@@ -78,7 +78,7 @@ def _searched(model: Model, local: Climber, limits: Limits, watch: Watch, option
     return _Outcome(proof.bound, proof.done, proof)
 
 
-def _proof(local: Climber, limits: Limits, watch: Watch, options: SearchOptions) -> Proof:
+def begin_proof(local: Climber, limits: Limits, watch: Watch, options: SearchOptions) -> Proof:
     """The proof that fits the task."""
     incumbent = local.incumbent
 
@@ -95,7 +95,7 @@ def _proof(local: Climber, limits: Limits, watch: Watch, options: SearchOptions)
     return CoarseFirst(coarse, partial(fine, may_pin=True), watch) if searchable else coarse
 
 
-def _no_tree(task: Task, complete: bool) -> InputError:
+def no_tree(task: Task, complete: bool) -> InputError:
     """Why there is nothing to return."""
     trees = f"tree of {task.size.words} {' and '.join(rule.words for rule in task.rules)}"
     relaxed = "relax a rule" if task.further_rules else "use --unavailable fallback"
@@ -107,7 +107,7 @@ def _no_tree(task: Task, complete: bool) -> InputError:
     )
 
 
-def _why_stopped(proof: Proof | None, watch: Watch) -> Stop:
+def why_stopped(proof: Proof | None, watch: Watch) -> Stop:
     """Why a search ended before it was complete."""
     if watch.interrupted:
         return Stop.INTERRUPTED

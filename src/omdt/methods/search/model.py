@@ -4,6 +4,7 @@ Compiled kernels read the MDP through `Arrays`. Everything else is a fact about 
 optimal values, orders of the states, which states matter, the answers to all questions.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from omdt.methods.search.partial_tree import SizeLimit
 from omdt.methods.search.settings import SearchSettings
 from omdt.norms import Norms
 from omdt.planning import Certified
-from omdt.task import Task
+from omdt.task import Size, Task
 from omdt.watch import Watch
 
 MAX_ANSWERS = 20_000_000
@@ -73,6 +74,13 @@ class Model:
         """The model of a task."""
         mdp = task.problem
         return cls(task, settings, planning.optimal_values(mdp, watch), planning.scale(mdp, watch))
+
+    def resized(self, size: Size, settings: SearchSettings) -> "Model":
+        """The same model for trees of another size, with all facts that were computed so far."""
+        again = copy(self)
+        again.__dict__.pop("size", None)
+        again.__dict__.update(task=self.task.resized(size), settings=settings)
+        return again
 
     @property
     def mdp(self) -> MDP:

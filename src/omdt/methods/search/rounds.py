@@ -98,6 +98,11 @@ class Rounds:
         return max(min(self.main.bound + self._slack, self._incumbent.unrestricted), self._incumbent.value)
 
     @property
+    def steady_bound(self) -> float:
+        """The same without raised targets."""
+        return max(min(self.main.bound + self._slack, self._incumbent.unrestricted), self._incumbent.value)
+
+    @property
     def out_of_memory(self) -> bool:
         """Whether there was not enough memory to go on."""
         return self.explorers.out_of_memory

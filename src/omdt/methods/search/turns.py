@@ -4,7 +4,7 @@ Nothing is measured in seconds, so that the same seed gives the same tree unless
 limit on nodes ends the run after the round in which it is reached.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Protocol
 
@@ -30,6 +30,10 @@ class Proof(Protocol):
         """No tree within the limits returns more."""
 
     @property
+    def steady_bound(self) -> float:
+        """The same without raised targets: when those are answered is a matter of seconds."""
+
+    @property
     def out_of_memory(self) -> bool:
         """Whether there was not enough memory to go on."""
 
@@ -46,6 +50,12 @@ class Proof(Protocol):
 
 def take_turns(proof: Proof, local: Climber, watch: Watch) -> None:
     """Prove and climb until everything is explored or time is up."""
+    for _ in rounds(proof, local, watch):
+        pass
+
+
+def rounds(proof: Proof, local: Climber, watch: Watch) -> Iterator[None]:
+    """The same round by round, so that others may have their turn in between."""
     improved = nodes = 0
     settings = local.model.settings
     nodes_per_climb = settings.swept_nodes_per_climb if local.model.swept else settings.nodes_per_climb
@@ -60,6 +70,7 @@ def take_turns(proof: Proof, local: Climber, watch: Watch) -> None:
         proof.round(partial(local.climb, climbs))
         if local.incumbent.value > before:
             improved = proof.count
+        yield
 
 
 class CoarseFirst:
@@ -93,6 +104,17 @@ class CoarseFirst:
     def bound(self) -> float:
         """No tree within the limits returns more."""
         return self._coarse.bound if self._fine is None else min(self._coarse.bound, self._fine.bound)
+
+    @property
+    def steady_bound(self) -> float:
+        """The same without raised targets."""
+        coarse = self._coarse.steady_bound
+        return coarse if self._fine is None else min(coarse, self._fine.steady_bound)
+
+    @property
+    def by_fine(self) -> bool:
+        """Whether the proof is that of the fine search."""
+        return self._fine is not None and self._fine.done and not self._coarse.done
 
     @property
     def out_of_memory(self) -> bool:

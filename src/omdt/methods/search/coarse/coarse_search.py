@@ -88,6 +88,11 @@ class CoarseSearch:
         return max(min(max(self._top, self._closed), self._incumbent.unrestricted), self._incumbent.value)
 
     @property
+    def steady_bound(self) -> float:
+        """The same: there are no raised targets here."""
+        return self.bound
+
+    @property
     def vectors(self) -> int:
         """The number of vectors over all states that are kept."""
         return len({id(node.values) for _, _, node in self._heap if node.values is not None})
