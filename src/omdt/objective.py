@@ -112,6 +112,11 @@ class Objective(Property):
         return self in (DISCOUNTED_RETURN, Objective.total())
 
     @property
+    def by_default(self) -> bool:
+        """Whether it is the discounted return, which is asked for unless something else is."""
+        return self == DISCOUNTED_RETURN
+
+    @property
     def is_probability(self) -> bool:
         """Whether a probability is asked for, which needs no rewards."""
         return self.kind in (Kind.REACH, Kind.STAY)

@@ -90,7 +90,7 @@ def asked(named: Named) -> Question:
         return _unasked(named, labels)
     text = named.property.strip()
     is_text = "[" in text or "?" in text
-    around = _around(named.problem, jani=not is_text)
+    around = coming_with(named.problem, jani=not is_text)
     if not is_text:
         listed = around.chosen(text)
         text = listed.text
@@ -107,7 +107,7 @@ def _unasked(named: Named, labels: "dict[str, Condition]") -> Question:
     chosen = any(setting.startswith(("reward=", "cost=")) for setting in named.settings or [])
     if chosen or named.discount is not None:
         return Question(None, labels)
-    around = _around(named.problem, jani=True)
+    around = coming_with(named.problem, jani=True)
     if len(around.properties) != 1:
         return Question(None, labels)
     (listed,) = around.properties
@@ -122,7 +122,7 @@ def _unasked(named: Named, labels: "dict[str, Condition]") -> Question:
     return Question(objective, labels, _labels_beside(around, objective))
 
 
-def _around(problem: str, *, jani: bool) -> "Beside":
+def coming_with(problem: str, *, jani: bool = True) -> "Beside":
     """The properties that come with a model; those of JANI only if asked for, since Storm must read the file."""
     from omdt.formats.beside import Beside, beside
 

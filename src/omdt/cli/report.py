@@ -46,7 +46,8 @@ def report(
         solved.discount,
         solved.fallback,
     )
-    found = find("report", record, Given(problem, settings, labels, asked, solved.discount if discount is None else discount))
+    given = Given(problem, settings, labels, asked, solved.discount if discount is None else discount)
+    found = find("report", record, given)
     commands = [
         solve_command(solved, problem=found.name, settings=found.settings, labels=found.labels, output=solution),
         shlex.join(["omdt", *sys.argv[1:]]),

@@ -15,6 +15,7 @@ from omdt.formats.rewards import PROPERTY_FILES
 from omdt.formats.text import numbered_lines
 from omdt.objective import Objective
 from omdt.properties import Condition, mentioned, parsed
+from omdt.properties.tokens import quoted
 
 NAMED = re.compile(r'\s*"([^"]*)"\s*:\s*(.*)', re.DOTALL)
 LABEL = re.compile(r'\s*label\s+"([^"]*)"\s*=(.*)', re.DOTALL)
@@ -33,6 +34,11 @@ class Listed:
 
     name: str
     text: str
+
+    @property
+    def spelled(self) -> str:
+        """The property with its name before it, if it has one."""
+        return f"{quoted(self.name)}: {self.text}" if self.name else self.text
 
     @property
     def refusal(self) -> str | None:
@@ -85,10 +91,7 @@ class Beside:
     @property
     def words(self) -> str:
         """All properties in one line, with their places and names."""
-        return ", ".join(
-            f"{place}{f' ({listed.name})' if listed.name else ''}: {listed.text}"
-            for place, listed in enumerate(self.properties, 1)
-        )
+        return ", ".join(f"{place}: {listed.spelled}" for place, listed in enumerate(self.properties, 1))
 
 
 def beside(path: Path) -> Beside:

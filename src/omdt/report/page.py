@@ -7,6 +7,7 @@ connection and every script except its own.
 
 import base64
 import hashlib
+import math
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -29,6 +30,9 @@ from omdt.tree import printable
 
 WIDE, NARROW = 720.0, 350.0
 """Widths of the anytime curve on a desktop screen and on a phone, in pixels."""
+
+UNEXPLAINED = 1e-6
+"""Part of the loss that may be missing in the sum over states by rounding."""
 
 
 def report_html(
@@ -96,6 +100,9 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, obj
         "method": printable(solution.method),
         "solution": solution,
         "mdp": mdp,
+        "says": solution.wording,
+        "doing": printable(solution.wording.doing),
+        "endless": _lost_for_ever(analysis),
         "verdict": words.verdict(solution),
         "counted": counted,
         "replaced": [words.sentence(text) for text in solution.replaced_words()],
@@ -115,12 +122,17 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, obj
     }
 
 
+def _lost_for_ever(analysis: Analysis) -> bool:
+    """Whether a part of the loss belongs to no single state, because the tree never comes to an end."""
+    return float(analysis.cost.sum()) < analysis.shortfall * (1 - UNEXPLAINED)
+
+
 def _resource(name: str) -> str:
     return files("omdt.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _curves(solution: Solution) -> dict[str, str]:
     """The anytime curve for a desktop screen and for a phone; none if the method reported only its result."""
-    if len(solution.trace) < 2:
+    if len(solution.trace) < 2 or not math.isfinite(solution.optimal_return):
         return {}
     return {"wide": anytime_curve(solution, WIDE), "narrow": anytime_curve(solution, NARROW)}

@@ -85,6 +85,10 @@ class Figures:
         above = 0.0 if self.optimal_error <= self.rounding else self.optimal_error
         return self._maximised(min(self._maximised(self.bound), self._maximised(self.optimal_return) + above))
 
+    def useful(self, bound: float) -> float:
+        """A bound, or the return of the best policy of any form where the bound says no more than that."""
+        return self._maximised(min(self._maximised(bound), self._maximised(self.optimal_return)))
+
     def is_rounding(self, error: float) -> bool:
         """Whether the error of a return is too small to be shown; otherwise time ran out before it was known better."""
         return is_rounding(error, max(self._finite(self.optimal_return, self.random_return, self.value), self.scale))

@@ -42,10 +42,12 @@ class Relaxed(NamedTuple):
     Attributes:
         bound: no completion returns more.
         values: [S] above the value of every completion.
+        possible: whether some completion may be allowed by the rules.
     """
 
     bound: float
     values: Floats
+    possible: bool = True
 
 
 class Relaxation:
@@ -82,7 +84,7 @@ class Relaxation:
     def bound_of(self, choices: Bools, above: Floats, target: float, watch: Watch) -> Relaxed:
         """The same for all policies that take one of some actions [S, A] in each state."""
         if not choices.any(axis=1).all():
-            return Relaxed(-np.inf, above)
+            return Relaxed(-np.inf, above, possible=False)
         V = above.copy()
         if self.model.mdp.discount == 1:
             V[self.model.mdp.terminal] = 0.0
