@@ -206,7 +206,7 @@ class ByTrees:
         if taken is None:
             return False
         bound, node = taken
-        for child in self._decisions.children(node.tree, node.values, self._parts.watch):
+        for child in self._decisions.decide(node.tree, node.values, self._parts.watch).children:
             if child.same:
                 self._parts.watch.count(1)
                 self._waiting.put(bound, TreeNode(child.tree, node.values))
@@ -221,7 +221,7 @@ class ByTrees:
         choices = parts.relaxation.choices(tree)
         relaxed = parts.relaxation.bound_of(choices, above, parts.collection.floor, parts.watch)
         bound = min(relaxed.bound, of_parent)
-        if bound < parts.collection.floor:
+        if not relaxed.possible or bound < parts.collection.floor:
             return
         walk = parts.domains.walk(choices)
         if len(walk.open) > 0:
