@@ -133,10 +133,9 @@ class Relaxation:
 
     def _return(self, V: Floats) -> float:
         """p0·V rounded up."""
-        p, values = self.model.mdp.initial[self._starts], V[self._starts]
-        return float(p @ values) + (
-            2 * len(V) * EPSILON * float(np.abs(values).max()) if values.max() < np.inf else 0.0
-        )
+        values = V[self._starts]
+        total = float(self.model.mdp.initial[self._starts] @ values)
+        return total + 2 * len(V) * EPSILON * float(np.abs(values).max()) if np.isfinite(total) else total
 
     def _unsupported(self, choices: Bools, V: Floats, least: float) -> Bools | None:
         """[S] the states whose values are not supported; None if supporting actions do not lead there."""
