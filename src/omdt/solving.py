@@ -11,7 +11,7 @@ from omdt.fingerprint import fingerprint
 from omdt.limits import Limits
 from omdt.mdp import MDP, Ints
 from omdt.methods.registry import Method, method_named
-from omdt.objective import DISCOUNTED_RETURN, Asked, objective_of
+from omdt.objective import DISCOUNTED_RETURN, Asked, Objective, objective_of
 from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, names_only, rules_of
 from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
@@ -242,9 +242,10 @@ def _check_certifiable(unavailable: str, rules: Sequence[Rule], objective: Asked
     if rules:
         told = " and ".join(rule.words for rule in rules)
         raise InputError(f"a certificate is about all trees, so there is none for a tree that {told}; leave one out")
-    if objective != DISCOUNTED_RETURN:
+    if not isinstance(objective, Objective):
         raise InputError(
-            f"a certificate is about the discounted return, so there is none for the {objective.words}; leave one out"
+            f"a certificate states its objective in PRISM's syntax, so there is none for the {objective.words}; "
+            "leave one out"
         )
 
 
