@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cluster": {"__version__", "errors"},
     "printing": {"comparing", "counting", "solution", "task", "tree"},
     "__version__": set(),
-    "check": set(),
+    "check": {"check"},
     "files": {"errors"},
     "source": {"errors"},
     "arrays": {"errors"},

@@ -11,7 +11,7 @@ from omdt.fingerprint import fingerprint
 from omdt.limits import Limits
 from omdt.mdp import MDP, Ints
 from omdt.methods.registry import Method, method_named
-from omdt.objective import DISCOUNTED_RETURN, Asked, objective_of
+from omdt.objective import DISCOUNTED_RETURN, Asked, Objective, objective_of
 from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, names_only, rules_of
 from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
@@ -95,27 +95,71 @@ def solve(
             task = Task(mdp, splits, size, objective, kept)
         watch.listener = _translated(progress, task)
         how.check(task, limits)
-        recognised_by = fingerprint(task.problem)
-        planning.optimal_values(task.problem, watch.part(PLANNING_SHARE * watch.time_limit))
-        random = _random_return(task.problem, watch.part(PLANNING_SHARE * watch.time_limit))
+        before = References.of(task, watch)
     claim = how.run(task, limits, watch, chosen)
-    checked = _checked(task, claim, how, watch)
+    return concluded(task, claim, how, limits, watch, before, certifying=certifying)
+
+
+class References(NamedTuple):
+    """What is computed about a problem before a method runs.
+
+    Attributes:
+        fingerprint: by which the MDP is recognised.
+        random: the return of the random policy.
+    """
+
+    fingerprint: str
+    random: planning.Certified[float]
+
+    @classmethod
+    def of(cls, task: Task, watch: Watch) -> "References":
+        """The references of a task; the optimal values are computed along with them and kept."""
+        recognised_by, seconds = fingerprint(task.problem), PLANNING_SHARE * watch.time_limit
+        planning.optimal_values(task.problem, watch.part(seconds))
+        return cls(recognised_by, _random_return(task.problem, watch.part(seconds)))
+
+
+def concluded(
+    task: Task,
+    claim: Claim,
+    method: Method,
+    limits: Limits,
+    watch: Watch,
+    before: References,
+    *,
+    certifying: bool = False,
+) -> Solution:
+    """The solution that a claim stands for, after its tree was evaluated anew and compared with what is claimed.
+
+    Args:
+        task: what was asked.
+        claim: what the method says it found.
+        method: the method.
+        limits: how much work was allowed.
+        watch: the clock and the trace of the run.
+        before: what was computed before the run.
+        certifying: whether a certificate was written.
+
+    Raises:
+        FalseClaimError: if the bound is below the value of the tree, or the tree is not an allowed one.
+    """
+    checked = _checked(task, claim, method, watch)
     # What a certificate proves is not to be lowered to an optimum that it does not speak of.
     bound = max(claim.bound, checked.bound) if certifying else checked.bound
     watch.report(checked.value.value, bound)
     return Solution(
-        problem=mdp.name,
-        method=method,
-        max_depth=size.max_depth,
-        max_leaf_nodes=size.max_leaf_nodes,
+        problem=task.mdp.name,
+        method=method.name,
+        max_depth=task.size.max_depth,
+        max_leaf_nodes=task.size.max_leaf_nodes,
         discount=task.problem.discount,
         tree=checked.tree,
         value=task.shown(checked.value.value),
         bound=task.shown_bound(bound),
-        requested_gap=gap,
+        requested_gap=limits.gap,
         stop=claim.stop,
         optimal_return=task.shown(checked.optimal.value),
-        random_return=task.shown(random.value),
+        random_return=task.shown(before.random.value),
         seconds=watch.elapsed if limits.node_limit is None else None,
         seed=limits.seed,
         trace=tuple((when, task.shown(lower), task.shown_bound(upper)) for when, lower, upper in watch.trace),
@@ -124,10 +168,10 @@ def solve(
         scale=checked.scale,
         value_error=checked.value.error,
         optimal_error=checked.optimal.error,
-        random_error=random.error,
+        random_error=before.random.error,
         questions=task.questions,
-        source=mdp.source,
-        fingerprint=recognised_by,
+        source=task.mdp.source,
+        fingerprint=before.fingerprint,
         unavailable=task.unavailable,
         replaced=checked.replaced,
         rules=task.further_rules,
@@ -198,9 +242,10 @@ def _check_certifiable(unavailable: str, rules: Sequence[Rule], objective: Asked
     if rules:
         told = " and ".join(rule.words for rule in rules)
         raise InputError(f"a certificate is about all trees, so there is none for a tree that {told}; leave one out")
-    if objective != DISCOUNTED_RETURN:
+    if not isinstance(objective, Objective):
         raise InputError(
-            f"a certificate is about the discounted return, so there is none for the {objective.words}; leave one out"
+            f"a certificate states its objective in PRISM's syntax, so there is none for the {objective.words}; "
+            "leave one out"
         )
 
 

@@ -6,6 +6,7 @@ answer is another matter (`omdt.limits`).
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -153,6 +154,12 @@ class Task:
             )
         object.__setattr__(task, "questions", solution.questions)
         return task
+
+    def resized(self, size: Size) -> Self:
+        """The same task for trees of another size, with everything that was computed so far."""
+        again = copy(self)
+        object.__setattr__(again, "size", size)
+        return again
 
     @cached_property
     def problem(self) -> MDP:

@@ -81,6 +81,14 @@ class Watch:
         return self._interrupted_at is not None or (self.whole is not None and self.whole.interrupted)
 
     @property
+    def _interruption(self) -> float | None:
+        """When Ctrl-C was pressed, in seconds since the start of this watch; None if it was not."""
+        if self._interrupted_at is not None or self.whole is None:
+            return self._interrupted_at
+        whole = self.whole._interruption
+        return None if whole is None else whole + self.whole.start - self.start
+
+    @property
     def out_of_nodes(self) -> bool:
         """Whether the limit on nodes has been reached."""
         return self.node_limit is not None and self.nodes >= self.node_limit
@@ -110,8 +118,9 @@ class Watch:
             least: seconds that it has in any case.
         """
         end = (1 + GRACE_SHARE) * self.time_limit + GRACE_SECONDS
-        if self._interrupted_at is not None:
-            end = min(end, self._interrupted_at + INTERRUPT_SECONDS)
+        interrupted = self._interruption
+        if interrupted is not None:
+            end = min(end, interrupted + INTERRUPT_SECONDS)
         return Watch(max(LEAST_SECONDS, least, end - self.elapsed))
 
     @contextmanager

@@ -4,6 +4,7 @@ Compiled kernels read the MDP through `Arrays`. Everything else is a fact about 
 optimal values, orders of the states, which states matter, the answers to all questions.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from omdt.methods.search.partial_tree import SizeLimit
 from omdt.methods.search.settings import SearchSettings
 from omdt.norms import Norms
 from omdt.planning import Certified
-from omdt.task import Task
+from omdt.task import Size, Task
 from omdt.watch import Watch
 
 MAX_ANSWERS = 20_000_000
@@ -73,6 +74,13 @@ class Model:
         """The model of a task."""
         mdp = task.problem
         return cls(task, settings, planning.optimal_values(mdp, watch), planning.scale(mdp, watch))
+
+    def resized(self, size: Size, settings: SearchSettings) -> "Model":
+        """The same model for trees of another size, with all facts that were computed so far."""
+        again = copy(self)
+        again.__dict__.pop("size", None)
+        again.__dict__.update(task=self.task.resized(size), settings=settings)
+        return again
 
     @property
     def mdp(self) -> MDP:
@@ -147,11 +155,14 @@ class Model:
 
     @property
     def searchable(self) -> bool:
-        """Whether the MDP has a size that the fine search handles, and a discount, on which its bounds rest."""
-        if self.mdp.discount == 1:
-            return False
-        few_answers = self.mdp.n_states * len(self.task.splits) <= MAX_ANSWERS
-        return few_answers and (self.mdp.n_states <= self.settings.dense_states or self.acyclic)
+        """Whether the fine search handles the MDP: it has a discount, on which bounds rest, and is not too large."""
+        return self.mdp.discount < 1 and not self.too_large
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the MDP has more states or answers than the fine search handles."""
+        many_answers = self.mdp.n_states * len(self.task.splits) > MAX_ANSWERS
+        return many_answers or (self.mdp.n_states > self.settings.dense_states and not self.acyclic)
 
     def look_ahead(self, values: Floats) -> Floats:
         """[S, A] r + γ P V"""

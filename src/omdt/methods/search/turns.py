@@ -4,7 +4,7 @@ Nothing is measured in seconds, so that the same seed gives the same tree unless
 limit on nodes ends the run after the round in which it is reached.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Protocol
 
@@ -30,6 +30,10 @@ class Proof(Protocol):
         """No tree within the limits returns more."""
 
     @property
+    def steady_bound(self) -> float:
+        """The same without raised targets: when those are answered is a matter of seconds."""
+
+    @property
     def out_of_memory(self) -> bool:
         """Whether there was not enough memory to go on."""
 
@@ -46,6 +50,12 @@ class Proof(Protocol):
 
 def take_turns(proof: Proof, local: Climber, watch: Watch) -> None:
     """Prove and climb until everything is explored or time is up."""
+    for _ in rounds(proof, local, watch):
+        pass
+
+
+def rounds(proof: Proof, local: Climber, watch: Watch) -> Iterator[None]:
+    """The same round by round, so that others may have their turn in between."""
     improved = nodes = 0
     settings = local.model.settings
     nodes_per_climb = settings.swept_nodes_per_climb if local.model.swept else settings.nodes_per_climb
@@ -60,6 +70,7 @@ def take_turns(proof: Proof, local: Climber, watch: Watch) -> None:
         proof.round(partial(local.climb, climbs))
         if local.incumbent.value > before:
             improved = proof.count
+        yield
 
 
 class CoarseFirst:
@@ -69,11 +80,11 @@ class CoarseFirst:
 
     Args:
         coarse: the coarse search.
-        begin: begins the fine search.
+        begin: begins the fine search; None if it cannot begin, or not yet.
         watch: counts the nodes of both.
     """
 
-    def __init__(self, coarse: CoarseSearch, begin: Callable[[], Rounds], watch: Watch) -> None:
+    def __init__(self, coarse: CoarseSearch, begin: Callable[[], Rounds | None], watch: Watch) -> None:
         self._coarse, self._begin, self._watch = coarse, begin, watch
         self._settings = coarse.model.settings
         self._fine: Rounds | None = None
@@ -95,6 +106,17 @@ class CoarseFirst:
         return self._coarse.bound if self._fine is None else min(self._coarse.bound, self._fine.bound)
 
     @property
+    def steady_bound(self) -> float:
+        """The same without raised targets."""
+        coarse = self._coarse.steady_bound
+        return coarse if self._fine is None else min(coarse, self._fine.steady_bound)
+
+    @property
+    def by_fine(self) -> bool:
+        """Whether the proof is that of the fine search."""
+        return self._fine is not None and self._fine.done and not self._coarse.done
+
+    @property
     def out_of_memory(self) -> bool:
         """Whether there was not enough memory to go on."""
         return self._fine is not None and self._fine.out_of_memory
@@ -107,7 +129,7 @@ class CoarseFirst:
     def round(self, meanwhile: Callable[[], None]) -> None:
         """A round of the one whose turn it is; beside the fine search, nothing else is done in coarse rounds."""
         before = self._watch.nodes
-        if self._fine is None or self._coarse_nodes <= self._share(self._fine) * self._fine_nodes:
+        if self._fine is None or self._fine.exhausted or self._is_turn_of_coarse(self._fine):
             self._coarse.round(meanwhile if self._fine is None else idle)
             self._coarse_nodes += self._watch.nodes - before
         else:
@@ -128,12 +150,12 @@ class CoarseFirst:
         transitions = int(self._coarse.model.mdp.transitions.nnz)
         return min(self._settings.coarse_first_nodes, self._settings.coarse_first_transitions / transitions)
 
-    def _share(self, fine: Rounds) -> float:
-        """Nodes of the coarse search per node of the fine one."""
+    def _is_turn_of_coarse(self, fine: Rounds) -> bool:
+        """Whether the coarse search has had no more than its share of the nodes."""
         # Raised targets do not count here: when they are answered is a matter of seconds.
-        if self._coarse.bound < fine.main.bound:
-            return self._settings.leading_share
-        return self._settings.trailing_share
+        leads = self._coarse.bound < fine.steady_bound
+        share = self._settings.leading_share if leads else self._settings.trailing_share
+        return self._coarse_nodes <= share * self._fine_nodes
 
 
 def idle() -> None:
