@@ -45,6 +45,22 @@ def test_a_probability_of_a_registered_environment(run, tmp_path) -> None:
     assert "not the problem that was solved" in err
 
 
+def test_a_certificate_of_a_probability_is_checked(run, tmp_path) -> None:
+    path, proof = tmp_path / "policy.json", tmp_path / "proof.omdt"
+    assert run("solve", *LAKE, *GOAL, "--output", path, "--certificate", proof)[0] == 0
+    for words in ((), ("frozenlake_4x4",), GOAL):
+        status, out, err = run("check", path, *words, "--certificate", proof)
+        assert status == 0, err
+        assert out.startswith("VERIFIED")
+        assert 'Pmax=? [F "goal"]' in out
+    status, _, err = run("check", path, "--property", 'Pmax=? [F "init"]')
+    assert status == 2
+    assert "is about Pmax" in err
+    data = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(data | {"value": data["value"] + 0.01}), encoding="utf-8")
+    assert run("check", path)[0] == 1
+
+
 def test_a_cost_is_minimised_in_its_own_words(run, robot) -> None:
     status, out, _ = run("solve", robot, "--depth", 1, "--property", 'R{"energy"}min=? [F "goal"]')
     assert status == 0
@@ -107,6 +123,9 @@ def test_a_single_property_beside_the_model_is_used_and_said(run, robot) -> None
 
 def test_a_property_is_chosen_by_its_place_or_name(run, robot) -> None:
     robot.with_suffix(".props").write_text('"far": Pmax=? [F "goal"]\nPmin=? [F "wet"]\n')
+    status, _, err = run("solve", robot, "--depth", 0)
+    assert status == 2
+    assert "has 2 properties; --property with a number or name asks for one" in err
     for which, words in (("far", "maximising the probability to reach goal"), ("2", "minimising the probability")):
         status, out, err = run("solve", robot, "--depth", 0, "--property", which)
         assert status == 0
