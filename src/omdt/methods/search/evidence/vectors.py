@@ -86,8 +86,11 @@ class Vectors:
         """The vector of the coarsest step that shows the goal, or else the one that shows most."""
         best: Proof | None = None
         horizon = 1 + float(self.induction.at_start(np.where(counts, steps, 0.0)))
-        for exponent in self._exponents(V, goal, horizon):
-            found = self._settled(V, steps, choices, counts, exponent, narrow=narrow)
+        exponents = self._exponents(V, goal, horizon)
+        # Where there is no room at all, values may be on the grid already.
+        attempts = [*((exponent, steps) for exponent in exponents), (exponents[-1], np.zeros_like(steps))]
+        for exponent, added in attempts:
+            found = self._settled(V, added, choices, counts, exponent, narrow=narrow)
             if found is not None and (best is None or found.shown < best.shown):
                 best = found
             if found is not None and found.shown <= goal:
