@@ -1,6 +1,6 @@
 """Storm as a witness: optimal values, and the value of a tree's policy, from what Storm itself builds.
 
-The package has a part in it only by the decisions of a tree (`TreePolicy.actions`) and by the PRISM module that it
+The package has a part in it only by the decisions of a tree and by the PRISM module that it
 exports. Exact fractions are used wherever Storm can.
 """
 
@@ -67,9 +67,13 @@ def value_of_module(path: Path, text: str, module: str, folder: Path) -> float:
 
 
 def played(model: Any, tree: TreePolicy) -> list[int]:
-    """The place of the tree's choice among those of each state; 0 where the state has no choice of this name."""
+    """The place of the tree's choice among those of each state, with its exceptions.
+
+    It is 0 where the state has no choice of this name: all choices are one there, or the tree never comes there.
+    """
     states = [json.loads(str(model.state_valuations.to_json(s))) for s in range(model.nr_states)]
-    named = tree.actions(np.array([[float(state[name]) for name in tree.feature_names] for state in states]))
+    observations = np.array([[float(state[name]) for name in tree.feature_names] for state in states])
+    named = tree.exceptions.applied(observations, tree.actions(observations))
     places = []
     for s, action in enumerate(named):
         choices = range(model.get_choice_index(s, 0), model.get_choice_index(s, 0) + model.get_nr_available_actions(s))
@@ -86,9 +90,10 @@ def value_type(text: str) -> type:
 def checked(model: Any, text: str) -> float:
     """The value of a property of a model, the mean over all initial states."""
     rewards = re.match(r'R.*?\{"([^"]*)"\}', text)
-    if rewards and "[C" in text and earns_nothing(model.reward_models[rewards[1]]):
-        # Storm refuses to add nothing up.
-        return 0.0
+    if rewards and earns_nothing(model.reward_models[rewards[1]]):
+        # Storm refuses to add nothing up; a total is infinite all the same if the target may be missed.
+        target = re.search(r"\[F .*\]", text)
+        return 0.0 if target is None or checked(model, f"Pmin=? {target[0]}") == 1 else float("inf")
     environment = stormpy.environments.default(model)
     if "discount" in text:
         environment.solver().min_max().precision = PRECISION

@@ -174,8 +174,11 @@ class LocalSearch:
             better = self._better(tree)
             if better is None:
                 return
-            tree = better
+            tree, before = better, self.engine.value if self._permitted else -np.inf
             self.consider(tree)
+            if self.engine.value <= before:
+                # A gain that does not last is rounding, which would go on for ever where a discount is close to 1.
+                return
 
     def _better(self, tree: Tree) -> Tree | None:
         """A better neighbour of the tree that is the base of the engine; None if none is found."""

@@ -19,6 +19,7 @@ from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.evidence.ranges import GAP_SEARCHED, RangeRecorder
 from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.majorant import Majorising
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import to_policy
 from omdt.methods.search.rounds import Rounds
@@ -97,7 +98,12 @@ def begin_proof(local: Climber, limits: Limits, watch: Watch, options: SearchOpt
     if searchable and settings.coarse_first_nodes == 0:
         return fine(may_pin=True)
     coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
-    return CoarseFirst(coarse, partial(fine, may_pin=True), watch) if searchable else coarse
+    if searchable:
+        return CoarseFirst(coarse, partial(fine, may_pin=True), watch)
+    if incumbent.model.mdp.discount == 1:
+        majorising = Majorising(incumbent, local.consider, limits, watch, options.executor)
+        return CoarseFirst(coarse, majorising.begin, watch)
+    return coarse
 
 
 def no_tree(task: Task, complete: bool) -> InputError:

@@ -17,7 +17,7 @@ from omdt.limits import Limits
 from omdt.methods.search.bounds.bases import budget_of
 from omdt.methods.search.explorers import Explorers
 from omdt.methods.search.frontier import Frontier
-from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.incumbent import Best
 from omdt.methods.search.jobs import Job
 from omdt.methods.search.nodes import Case, Findings, Goal, Partial
 from omdt.methods.search.partial_tree import HOLE
@@ -52,7 +52,7 @@ class Rounds:
 
     def __init__(
         self,
-        incumbent: Incumbent,
+        incumbent: Best,
         limits: Limits,
         watch: Watch,
         executor: Executor | None = None,
@@ -86,26 +86,46 @@ class Rounds:
         )
 
     @property
-    def done(self) -> bool:
-        """Whether nothing remains that could be better than the incumbent by more than the gap."""
+    def exhausted(self) -> bool:
+        """Whether nothing is left to explore."""
         return self.main.top <= self._incumbent.target
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing remains that could be better than the incumbent by more than the gap.
+
+        On a majorant, trees that it credits with too much may be in the way when everything is explored.
+        """
+        return self.exhausted and self._incumbent.is_enough(self.main.bound)
 
     @property
     def bound(self) -> float:
         """No tree within the limits returns more."""
-        if not self.done:
-            return self.raised.bound(self.main)
-        return max(min(self.main.bound + self._slack, self._incumbent.unrestricted), self._incumbent.value)
+        return self._incumbent.on_task(self._bound)
 
     @property
     def steady_bound(self) -> float:
         """The same without raised targets."""
+        best = min(self.main.bound + self._slack, self._incumbent.unrestricted)
+        return self._incumbent.on_task(max(best, self._incumbent.value))
+
+    @property
+    def _bound(self) -> float:
+        """The bound in terms of the model."""
+        if not self.exhausted:
+            return self.raised.bound(self.main)
         return max(min(self.main.bound + self._slack, self._incumbent.unrestricted), self._incumbent.value)
 
     @property
     def out_of_memory(self) -> bool:
         """Whether there was not enough memory to go on."""
         return self.explorers.out_of_memory
+
+    def goal(self) -> Goal:
+        """The goal of the proof, with the incumbent as it is now."""
+        target = self._incumbent.target
+        needed = budget_of(self.explorers.knowledge.bases.losses.optimum, target)
+        return Goal(self._incumbent.value, target, self.main.budget_for(needed, self._model.settings.fresh_budget))
 
     def stop(self) -> None:
         """End all processes that explore."""
@@ -120,19 +140,19 @@ class Rounds:
         self.count += 1
         self._take()
         for _ in range(min(len(self._jobs), self._model.settings.cases_per_round)):
-            if self.done or self.explorers.out_of_memory:
+            if self.exhausted or self.explorers.out_of_memory:
                 break
             self._put(self._jobs.popleft())
             self._take()
             self.raised.work(self.main)
-        self._incumbent.lower(self.bound)
+        self._incumbent.lower(self._bound)
         self._incumbent.report()
-        if not self.done:
+        if not self.exhausted:
             self._do(meanwhile)
 
     def _take(self) -> None:
         """Let the best cases be explored, with the incumbent as it is now, until as many as possible are under way."""
-        settings, goal = self._model.settings, self._goal()
+        settings, goal = self._model.settings, self.goal()
         nodes = min(settings.nodes_per_case, 2**self.count)
         # A case that takes long is cut off for raised targets to have their turn.
         seconds = settings.slice_seconds if self.raised.active else np.inf
@@ -147,7 +167,7 @@ class Rounds:
         if findings.tree is not None and findings.value > self._incumbent.value:
             self._incumbent.improve(findings.tree, findings.value)
         self.main.put(findings, self._max_vectors)
-        self._incumbent.lower(self.bound)
+        self._incumbent.lower(self._bound)
 
     def _findings(self, job: Job) -> Findings:
         """What comes of a case.
@@ -170,14 +190,8 @@ class Rounds:
         except MemoryError:
             self.explorers.run_out_of_memory()
 
-    def _goal(self) -> Goal:
-        """The goal of the proof, with the incumbent as it is now."""
-        target = self._incumbent.target
-        needed = budget_of(self.explorers.knowledge.bases.losses.optimum, target)
-        return Goal(self._incumbent.value, target, self.main.budget_for(needed, self._model.settings.fresh_budget))
 
-
-def _symmetries(incumbent: Incumbent) -> tuple[Symmetries, float]:
+def _symmetries(incumbent: Best) -> tuple[Symmetries, float]:
     """The symmetries of the task, and what a tree may lose when they turn it into one that is examined."""
     model = incumbent.model
     if model.task.allowed is not None:

@@ -6,6 +6,7 @@ not depend on one another, so several threads may compute them, and the result i
 
 import heapq
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -91,7 +92,7 @@ class CoarseSearch:
         self._max_vectors = max(1, limits.memory_limit * 2**20 // 3 // (8 * model.mdp.n_states))
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, CoarseNode]] = []
-        self._put(CoarseNode(incumbent.unrestricted, Undecided(model.size.depth), None))
+        self._put(CoarseNode(self._first(incumbent.unrestricted), Undecided(model.size.depth), None))
         many = limits.threads > 1 and model.mdp.transitions.nnz >= model.settings.threaded_transitions
         self._pool = ThreadPoolExecutor(limits.threads) if many else None
 
@@ -153,8 +154,8 @@ class CoarseSearch:
             if node.values is not None or node.bound >= self._incumbent.unrestricted:
                 yield replace(node, values=self._known(node))
             else:
-                bound, values = self._relaxation.bound(node.tree, self._optimal, node.bound, watch)
-                yield CoarseNode(bound, node.tree, values)
+                relaxed = self._relaxation.bound(node.tree, self._optimal, node.bound, watch)
+                yield CoarseNode(relaxed.bound, node.tree, relaxed.values)
 
     def stop(self) -> None:
         """End the threads."""
@@ -182,8 +183,13 @@ class CoarseSearch:
     def _bounded(self, child: Child, node: CoarseNode, values: Floats) -> CoarseNode:
         if child.same:
             return replace(node, tree=child.tree)
-        bound, lower = self._relaxation.bound(child.tree, values, self._incumbent.target, self._watch)
-        return CoarseNode(min(bound, node.bound), child.tree, lower)
+        bound, lower, possible = self._relaxation.bound(child.tree, values, self._incumbent.target, self._watch)
+        bound = min(bound, node.bound)
+        return CoarseNode(self._first(bound) if possible else bound, child.tree, lower)
+
+    def _first(self, bound: float) -> float:
+        """A bound as it counts: until there is a tree, what may return −∞ at best may nevertheless have the first."""
+        return max(bound, -sys.float_info.max) if self._incumbent.tree is None else bound
 
     def _put(self, node: CoarseNode) -> None:
         """Add a node to those that are open, unless nothing in it is better than the incumbent."""

@@ -42,10 +42,12 @@ class Relaxed(NamedTuple):
     Attributes:
         bound: no completion returns more.
         values: [S] above the value of every completion.
+        possible: whether some completion may be allowed by the rules.
     """
 
     bound: float
     values: Floats
+    possible: bool = True
 
 
 class Relaxation:
@@ -77,9 +79,12 @@ class Relaxation:
             target: a bound as low as this is low enough.
             watch: ends the computation by an `OutOfTimeError`.
         """
-        choices = self.choices(tree)
+        return self.bound_of(self.choices(tree), above, target, watch)
+
+    def bound_of(self, choices: Bools, above: Floats, target: float, watch: Watch) -> Relaxed:
+        """The same for all policies that take one of some actions [S, A] in each state."""
         if not choices.any(axis=1).all():
-            return Relaxed(-np.inf, above)
+            return Relaxed(-np.inf, above, possible=False)
         V = above.copy()
         if self.model.mdp.discount == 1:
             V[self.model.mdp.terminal] = 0.0
