@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from omdt.check import Induction, RejectedError, based_on
-from omdt.errors import FalseClaimError
 from omdt.mdp import Bools, Floats
 from omdt.methods.search.evidence.durations import Durations
 from omdt.methods.search.evidence.raising import Grounds, raised
@@ -29,6 +28,10 @@ take longer, and values that have to be raised step by step take many sweeps."""
 
 MOST_PATIENCE = 2.0**20
 """Largest factor by which steps are made finer from the start because those before were too coarse."""
+
+
+class NoEvidenceError(Exception):
+    """No vector was found that would convince the checker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,9 @@ class Vectors:
             values: [S] above the values of all these policies; they may be infinite where such policies do not go.
             choices: the actions that may be chosen.
             goal: what is to be shown; if that is not possible, as little more as possible is.
+
+        Raises:
+            NoEvidenceError: if values do not settle with any step.
         """
         asked = self.induction.asked
         narrow, counts = not bool(np.isfinite(values).all()), np.ones(len(values), dtype=np.bool_)
@@ -77,7 +83,7 @@ class Vectors:
         steps = np.where(asked.ends, 0.0, self._durations.of(V, choices))
         found = self._found(V, SURPLUS * steps, choices, counts, goal, narrow=narrow)
         if found is None:
-            raise FalseClaimError("there is no evidence for the bound of a coarse tree that would convince the checker")
+            raise NoEvidenceError
         return found
 
     def _found(
