@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
+.PHONY: help install demo test coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -15,6 +15,7 @@ help:
 	@echo "make types         check types"
 	@echo "make format        put the code into the project's style"
 	@echo "make fuzz          compare search, programs and brute force on random problems (SECONDS=600 SEED=0)"
+	@echo "make fuzz-totals   the same for probabilities and totals without a discount (CASES=1000 SEED=0)"
 	@echo "make fuzz-readers  read random bytes as files of every format (SECONDS=600 for each; Linux)"
 	@echo "make bench         print build, planning and simulation times"
 	@echo "make bench-first-use  CPU seconds of a first solve that compiles, and the kernels it compiles (a minute)"
@@ -71,6 +72,11 @@ SEED ?= 0
 
 fuzz: install
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --seed $(SEED)
+
+CASES ?= 1000
+
+fuzz-totals: install
+	$(BIN)/python tests/fuzz_totals.py --cases $(CASES) --seed $(SEED)
 
 fuzz-readers: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'

@@ -64,7 +64,6 @@ class GuidedSearch:
         self._random = np.random.default_rng(seed)
         self._states = np.arange(model.mdp.n_states)
         self._stages: list[LocalSearch] = []
-        self._taken = [0] * len(DISCOUNTS)
         self._climbs = 0
         self._known: set[Tree] = set()
         self._polished: Tree | None = None
@@ -117,7 +116,8 @@ class GuidedSearch:
                 stage.consider(self.best)
                 gains = gains_around(stage.engine, stage.model)
                 stage.climb_from(stage.neighbours.perturbed(self.best, gains, self._random))
-            self._take_over(number)
+            if stage.ended is not None and self.watch.remaining > 0:
+                self.consider(stage.ended)
 
     def consider(self, tree: Tree) -> None:
         """Make a tree the incumbent if it is better."""
@@ -147,29 +147,19 @@ class GuidedSearch:
                 self._polished = tree
 
     def _stage(self, number: int) -> LocalSearch:
-        """The search on a guide; when it begins, the trees that it leads to at once are evaluated."""
+        """The search on a guide, which tells of every tree that is the best one there."""
         if number < len(self._stages):
             return self._stages[number]
         part = self.watch.part(self.watch.remaining)
         guide = self.model.task.guided(DISCOUNTS[number])
         model = Model.of(replace(self.model.task, objective=StandIn(guide)), self.model.settings, part)
-        stage = LocalSearch(model, Incumbent(model, 0.0, part), int(self._random.integers(2**31)), part)
+        seed = int(self._random.integers(2**31))
+        stage = LocalSearch(model, Incumbent(model, 0.0, part), seed, part, improved=self.consider)
         self._stages.append(stage)
         if self.incumbent.tree is not None:
             stage.consider(self.incumbent.tree)
         stage.start()
-        self._take_over(number)
         return stage
-
-    def _take_over(self, number: int) -> None:
-        """Evaluate the trees that the search on a guide has found since the last time."""
-        stage = self._stages[number]
-        found = stage.trail[self._taken[number] :]
-        self._taken[number] = len(stage.trail)
-        for tree in [*found, *([] if stage.ended is None else [stage.ended])]:
-            if self.watch.remaining == 0 and self.incumbent.tree is not None:
-                return
-            self.consider(tree)
 
     def _improve(self, tree: Tree, value: float) -> None:
         """Make a tree of higher return the incumbent, and reserve time for polishing it."""
@@ -181,11 +171,12 @@ class GuidedSearch:
         self.incumbent.report()
 
     def _evaluated(self, policy: Ints) -> float:
-        """What a policy returns on the task itself; what is certain if time ran out."""
+        """What a policy returns on the task itself; what is certain where that is not known but for rounding."""
         begin = time.perf_counter()
         returned = planning.policy_return(self.model.mdp, policy, self.watch)
         self._seconds = time.perf_counter() - begin
-        return returned.value if self.watch.remaining > 0 else returned.lower
+        sure = planning.is_rounding(returned.error, max(abs(returned.value), self.model.scale))
+        return returned.value if sure else returned.lower
 
     def _policy(self, tree: Tree) -> Ints:
         """[S] the actions of a tree."""

@@ -17,7 +17,9 @@ from omdt.methods.search.climbing import Climber, climber
 from omdt.methods.search.clustering import on_cluster
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
+from omdt.methods.search.evidence.ranges import GAP_SEARCHED, RangeRecorder
 from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.majorant import Majorising
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import to_policy
 from omdt.methods.search.rounds import Rounds
@@ -43,7 +45,8 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         model = Model.of(task, options.settings, watch)
         if options.certificate is not None:
             check_certifiable(model, options.certificate)
-        incumbent = Incumbent(model, limits.gap, watch)
+        recorded = options.certificate is not None and not model.searchable
+        incumbent = Incumbent(model, GAP_SEARCHED * limits.gap if recorded else limits.gap, watch)
         local = climber(model, incumbent, limits.seed, watch)
         outcome = _searched(model, local, limits, watch, options)
         stop = Stop.COMPLETE if outcome.complete else why_stopped(outcome.proof, watch)
@@ -54,7 +57,7 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         policy = to_policy(incumbent.tree, task.splits, model.mdp)
         tree = shrunk(policy, model.mdp, task.splits, watch.closing(), task.allowed)
         bound = outcome.bound
-        if isinstance(outcome.proof, Rounds) and options.certificate is not None:
+        if options.certificate is not None and outcome.proof is not None:
             bound = certified(outcome.proof, incumbent, tree, bound, options.certificate)
     return Claim(tree, max(bound, incumbent.value), stop)
 
@@ -86,13 +89,21 @@ def begin_proof(local: Climber, limits: Limits, watch: Watch, options: SearchOpt
         return Rounds(incumbent, limits, watch, options.executor, may_pin=may_pin)
 
     searchable, settings = incumbent.model.searchable, incumbent.model.settings
+    if options.certificate is not None and not searchable:
+        recorder = RangeRecorder(incumbent, local.questions, limits.gap)
+        return CoarseSearch(incumbent, local.questions, local.consider, limits, watch, recorder)
     if options.certificate is not None:
-        # A certificate has no words for pinned states, nor for ranges of thresholds.
+        # A certificate by cases has no words for pinned states, nor for ranges of thresholds.
         return fine(may_pin=False)
     if searchable and settings.coarse_first_nodes == 0:
         return fine(may_pin=True)
     coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
-    return CoarseFirst(coarse, partial(fine, may_pin=True), watch) if searchable else coarse
+    if searchable:
+        return CoarseFirst(coarse, partial(fine, may_pin=True), watch)
+    if incumbent.model.mdp.discount == 1:
+        majorising = Majorising(incumbent, local.consider, limits, watch, options.executor)
+        return CoarseFirst(coarse, majorising.begin, watch)
+    return coarse
 
 
 def no_tree(task: Task, complete: bool) -> InputError:

@@ -42,10 +42,12 @@ class Relaxed(NamedTuple):
     Attributes:
         bound: no completion returns more.
         values: [S] above the value of every completion.
+        possible: whether some completion may be allowed by the rules.
     """
 
     bound: float
     values: Floats
+    possible: bool = True
 
 
 class Relaxation:
@@ -79,7 +81,7 @@ class Relaxation:
         """
         choices = self.choices(tree)
         if not choices.any(axis=1).all():
-            return Relaxed(-np.inf, above)
+            return Relaxed(-np.inf, above, possible=False)
         V = above.copy()
         if self.model.mdp.discount == 1:
             V[self.model.mdp.terminal] = 0.0
