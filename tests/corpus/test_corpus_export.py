@@ -24,7 +24,7 @@ def test_the_module_leaves_the_policy_of_the_tree(name, tmp_path):
     from storm_witness import value_of_module, value_of_tree
 
     path, exceptional = FOLDER / f"{name}.prism", 0
-    for seed in range(3):
+    for seed in range(2):
         tree = random_tree(read(path), np.random.default_rng(seed))
         exceptional += len(tree.exceptions)
         for text in properties(name):
