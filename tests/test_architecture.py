@@ -72,6 +72,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "imitating": BASIC | FIRST_THREE | ASKED | {"methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "processes", "solution", "solving", "watch"},
+    "tradeoffs": BASIC
+    | FIRST_THREE
+    | ASKED
+    | {
+        "check",
+        "methods",
+        "planning",
+        "questions",
+        "solution",
+        "solving",
+        "source",
+        "tradeoffs",
+        "unavailable",
+        "watch",
+    },
     "environments": BASIC | FIRST_THREE | {"environments", "source"},
     "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "objective", "properties", "source"},
     "export": BASIC | FIRST_THREE | {"export"},

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from omdt.solution import load as load
     from omdt.solving import solve as solve
     from omdt.splits import Splits as Splits
+    from omdt.tradeoffs.alternatives import alternatives as alternatives
     from omdt.tree import TreePolicy as TreePolicy
 
 __version__ = "0.1.0"
@@ -34,6 +35,7 @@ _HOME = {
     "Solution": "solution",
     "Splits": "splits",
     "TreePolicy": "tree",
+    "alternatives": "tradeoffs.alternatives",
     "compare": "comparing",
     "evaluate": "planning",
     "from_gymnasium": "formats.from_gymnasium",

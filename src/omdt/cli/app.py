@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from omdt.cli.alternatives import alternatives
 from omdt.cli.check import check
 from omdt.cli.compare import compare
 from omdt.cli.envs import envs
@@ -31,7 +32,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Problems": (envs, info),
-    "Trees": (solve, compare, export, report, check, reproduce),
+    "Trees": (solve, compare, alternatives, export, report, check, reproduce),
 }
 """The commands under the headings of the help."""
 
