@@ -111,7 +111,7 @@ def test_check_and_report_refuse_what_they_cannot_recompute(run, tmp_path) -> No
 
 
 def test_there_is_no_certificate_for_an_objective_of_ones_own(tmp_path) -> None:
-    with pytest.raises(InputError, match="a certificate is about the discounted return"):
+    with pytest.raises(InputError, match=r"a certificate states its objective in PRISM.s syntax"):
         solve(environment("xor"), max_depth=1, objective=Cost(), certificate=tmp_path / "proof")
 
 

@@ -39,6 +39,7 @@ EXTENSIONS = {
     *("feature_names", "integer_features", "truth_features", "action_names"),
     *("source", "fingerprint"),
     *("unavailable", "fallback", "replaced", "exceptions", "look_alike_states", "exceptions_left_out"),
+    "forced_actions",
 }
 
 
