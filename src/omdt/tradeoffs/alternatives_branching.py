@@ -221,7 +221,7 @@ class ByTrees:
         choices = parts.relaxation.choices(tree)
         relaxed = parts.relaxation.bound_of(choices, above, parts.collection.floor, parts.watch)
         bound = min(relaxed.bound, of_parent)
-        if bound < parts.collection.floor:
+        if not relaxed.possible or bound < parts.collection.floor:
             return
         walk = parts.domains.walk(choices)
         if len(walk.open) > 0:
