@@ -109,7 +109,9 @@ class TotalTask:
     def value(self, policy: np.ndarray) -> exact.Number:
         """What a policy [S] is worth, exactly."""
         chain = [self._rows[s][a] for s, a in enumerate(policy)]
-        return exact.expected(self.mdp.initial, self._values(chain, policy))
+        found = exact.expected(self.mdp.initial, self._values(chain, policy))
+        # The start distribution is stored in floating-point numbers, whose exact sum may be a little above 1.
+        return min(found, Fraction(1)) if self.kind in ("reach", "until") else found
 
     @cached_property
     def _rows(self) -> list[exact.Chain]:
