@@ -76,12 +76,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "objective", "properties", "source"},
     "export": BASIC | FIRST_THREE | {"export"},
 }
+MAY_IMPORT["tradeoffs"] = (
+    BASIC | FIRST_THREE | ASKED | {"methods", "planning", "solution", "solving", "source", "tradeoffs", "watch"}
+)
 BEFORE_THE_COMMAND_LINE = {*MAY_IMPORT, "reproduce", "report"}
 MAY_IMPORT["report"] = BEFORE_THE_COMMAND_LINE - {"reproduce"}
 MAY_IMPORT["reproduce"] = BEFORE_THE_COMMAND_LINE
 FREE = {"cli", "__init__"}
 # A notebook asks the object itself for its picture; what draws it is imported inside that method alone, when asked.
 NOTEBOOK = {Path("tree/policy.py"): {"export"}, Path("solution/solution.py"): {"report"}}
+NOTEBOOK[Path("tradeoffs/front_points.py")] = {"report"}
 
 
 def room(module: Path) -> str:

@@ -9,7 +9,6 @@ instead; and as soon as a tree returns as much as the best policy of any form, n
 from functools import partial
 from typing import NamedTuple
 
-from omdt.errors import InputError
 from omdt.limits import Limits
 from omdt.methods.options import SearchOptions
 from omdt.methods.search.certifying import certified, check_certifiable
@@ -19,6 +18,7 @@ from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
+from omdt.methods.search.outcome import no_tree, why_stopped
 from omdt.methods.search.partial_tree import to_policy
 from omdt.methods.search.rounds import Rounds
 from omdt.methods.search.turns import CoarseFirst, Proof, take_turns
@@ -70,7 +70,7 @@ def _searched(model: Model, local: Climber, limits: Limits, watch: Watch, option
         enumerated = enumerate_trees(model, local.questions, incumbent, local.consider, watch)
         if enumerated is not None:
             return _Outcome(enumerated, complete=True)
-    proof = begin_proof(local, limits, watch, options)
+    proof = _proof(local, limits, watch, options)
     try:
         take_turns(proof, local, watch)
     finally:
@@ -78,7 +78,7 @@ def _searched(model: Model, local: Climber, limits: Limits, watch: Watch, option
     return _Outcome(proof.bound, proof.done, proof)
 
 
-def begin_proof(local: Climber, limits: Limits, watch: Watch, options: SearchOptions) -> Proof:
+def _proof(local: Climber, limits: Limits, watch: Watch, options: SearchOptions) -> Proof:
     """The proof that fits the task."""
     incumbent = local.incumbent
 
@@ -93,26 +93,3 @@ def begin_proof(local: Climber, limits: Limits, watch: Watch, options: SearchOpt
         return fine(may_pin=True)
     coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
     return CoarseFirst(coarse, partial(fine, may_pin=True), watch) if searchable else coarse
-
-
-def no_tree(task: Task, complete: bool) -> InputError:
-    """Why there is nothing to return."""
-    trees = f"tree of {task.size.words} {' and '.join(rule.words for rule in task.rules)}"
-    relaxed = "relax a rule" if task.further_rules else "use --unavailable fallback"
-    if not complete:
-        return InputError(f"no {trees}, as far as was searched; allow more time or a larger tree, or {relaxed}")
-    return InputError(
-        f"no {trees}: states that such a tree cannot tell apart have no allowed action in common; "
-        f"allow a larger tree, or {relaxed}"
-    )
-
-
-def why_stopped(proof: Proof | None, watch: Watch) -> Stop:
-    """Why a search ended before it was complete."""
-    if watch.interrupted:
-        return Stop.INTERRUPTED
-    if proof is not None and proof.out_of_memory:
-        return Stop.MEMORY
-    if watch.remaining == 0:
-        return Stop.TIME
-    return Stop.NODES if watch.out_of_nodes else Stop.HEURISTIC

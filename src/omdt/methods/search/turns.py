@@ -82,10 +82,13 @@ class CoarseFirst:
         coarse: the coarse search.
         begin: begins the fine search.
         watch: counts the nodes of both.
+        patience: part of the usual nodes of the coarse search after which the fine search begins.
     """
 
-    def __init__(self, coarse: CoarseSearch, begin: Callable[[], Rounds], watch: Watch) -> None:
-        self._coarse, self._begin, self._watch = coarse, begin, watch
+    def __init__(
+        self, coarse: CoarseSearch, begin: Callable[[], Rounds], watch: Watch, *, patience: float = 1.0
+    ) -> None:
+        self._coarse, self._begin, self._watch, self._patience = coarse, begin, watch, patience
         self._settings = coarse.model.settings
         self._fine: Rounds | None = None
         self._coarse_nodes, self._fine_nodes = 0, 0
@@ -112,9 +115,9 @@ class CoarseFirst:
         return coarse if self._fine is None else min(coarse, self._fine.steady_bound)
 
     @property
-    def by_fine(self) -> bool:
-        """Whether the proof is that of the fine search."""
-        return self._fine is not None and self._fine.done and not self._coarse.done
+    def proven_by_fine(self) -> bool | None:
+        """Whether the fine search has found the proof, and not the coarse search; None if they did not compete."""
+        return None if self._fine is None or self._coarse.done == self._fine.done else self._fine.done
 
     @property
     def out_of_memory(self) -> bool:
@@ -148,7 +151,8 @@ class CoarseFirst:
     def _first_nodes(self) -> float:
         """Nodes of the coarse search before the fine search begins."""
         transitions = int(self._coarse.model.mdp.transitions.nnz)
-        return min(self._settings.coarse_first_nodes, self._settings.coarse_first_transitions / transitions)
+        usual = min(self._settings.coarse_first_nodes, self._settings.coarse_first_transitions / transitions)
+        return self._patience * usual
 
     def _share(self, fine: Rounds) -> float:
         """Nodes of the coarse search per node of the fine one."""

@@ -1,0 +1,1 @@
+"""Trade-offs: what simplicity costs, and every tree that is about as good as the best one."""
