@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test coverage lint types format fuzz fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation reproduce docs clean
+.PHONY: help install demo test coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -15,6 +15,7 @@ help:
 	@echo "make types         check types"
 	@echo "make format        put the code into the project's style"
 	@echo "make fuzz          compare search, programs and brute force on random problems (SECONDS=600 SEED=0)"
+	@echo "make fuzz-totals   the same for probabilities and totals without a discount (CASES=1000 SEED=0)"
 	@echo "make fuzz-readers  read random bytes as files of every format (SECONDS=600 for each; Linux)"
 	@echo "make bench         print build, planning and simulation times"
 	@echo "make bench-first-use  CPU seconds of a first solve that compiles, and the kernels it compiles (a minute)"
@@ -31,6 +32,7 @@ help:
 	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
 	@echo "make bench-certificates  time and size of certificates, and the time to check them (up to an hour)"
 	@echo "make bench-evaluation  evaluation of policies beside a plain sparse LU (a minute)"
+	@echo "make bench-objectives  trees for every property of the corpus of PRISM models (up to 20 minutes; needs Storm)"
 	@echo "make reproduce     the paper's tables and figures with five seconds a run (about ten minutes on two cores)"
 	@echo "make docs          build the documentation site into site/"
 	@echo "make clean         remove what the other targets made, but for the runs in reproduction/"
@@ -70,6 +72,11 @@ SEED ?= 0
 
 fuzz: install
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --seed $(SEED)
+
+CASES ?= 1000
+
+fuzz-totals: install
+	$(BIN)/python tests/fuzz_totals.py --cases $(CASES) --seed $(SEED)
 
 fuzz-readers: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
@@ -121,6 +128,9 @@ bench-certificates: install
 
 bench-evaluation: install
 	$(BIN)/python benchmarks/evaluation.py
+
+bench-objectives: install
+	$(BIN)/python benchmarks/objectives.py
 
 reproduce: install
 	$(BIN)/omdt reproduce all --budget 5 --seeds 1

@@ -17,9 +17,9 @@ Chain = list[dict[int, Fraction]]
 """For every state, the probability of every successor."""
 
 
-def chain_of(P: np.ndarray, policy: Sequence[int]) -> Chain:
-    """The chain of a policy [S], given dense P [S, A, S]."""
-    return [_distribution(P[s, a]) for s, a in enumerate(policy)]
+def rows_of(P: np.ndarray) -> list[Chain]:
+    """For every state and action, the probability of every successor, given dense P [S, A, S]."""
+    return [[_distribution(row) for row in rows] for rows in P]
 
 
 def _distribution(row: np.ndarray) -> dict[int, Fraction]:

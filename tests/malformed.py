@@ -410,7 +410,7 @@ WORDS: dict[str, tuple[str, ...]] = {
             "size=1e9",
             "size=99999999",
             "colour=red",
-            "discount=1",
+            "discount=2",
         )
     },
     "method": ("solve", "xor", "--depth", "1", "--method", "\x1b[31mmagic"),

@@ -64,7 +64,7 @@ def test_words_that_make_no_sense_are_refused(run, tmp_path, monkeypatch, kind):
         ("--threads", "0"),
         ("--memory-limit", "0"),
         ("--node-limit", "0"),
-        ("--discount", "1"),
+        ("--discount", "1.5"),
     ],
 )
 @pytest.mark.parametrize("problem", ["xor", "model.csv"])

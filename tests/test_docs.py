@@ -1,17 +1,20 @@
 """Every Python example in the README and the documentation runs."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+Run = Callable[..., tuple[int, str, str]]
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "extending.md")]
 """The pages whose examples run by themselves; those of extending.md run in a changed copy of the package."""
-NEEDS = {"onnx": ["onnx"], "omdt.report": ["jinja2", "matplotlib"]}
+NEEDS = {"onnx": ["onnx"], "omdt.report": ["jinja2", "matplotlib"], "stormpy": ["stormpy"]}
 """Optional modules of the examples in which a word stands."""
 EXAMPLES = [
     pytest.param(
@@ -60,6 +63,21 @@ def test_commands_of_the_readme_work(tmp_path: Path) -> None:
         done = subprocess.run([omdt, *command[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (command, done.stderr)
         assert done.stdout, command
+
+
+@pytest.mark.needs("stormpy")
+def test_commands_for_users_of_prism_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    page = (ROOT / "docs" / "storm-and-prism.md").read_text(encoding="utf-8")
+    (model,) = re.findall(r"^```prism\n(.*?)^```", page, re.M | re.S)
+    commands = [shlex.split(line) for line in page.splitlines() if line.startswith("    omdt ")]
+    assert len(commands) >= 12
+    monkeypatch.chdir(tmp_path)
+    Path("robot.prism").write_text(model, encoding="utf-8")
+    for command in commands:
+        status, output, error = run(*command[1:])
+        assert status == 0, (command, error)
+        assert output or "--output" in command, command
+        assert "solve" not in command or "proven" in output, (command, output)
 
 
 def test_the_readme_shows_what_its_example_prints() -> None:

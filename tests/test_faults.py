@@ -136,7 +136,7 @@ def test_termination_is_heard_in_the_background(folder: Path, method: str) -> No
 
 @pytest.mark.parametrize(("number", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_a_signal_before_there_is_a_tree_ends_quietly(folder: Path, number: str, status: int) -> None:
-    hook = f"command.load_problem = lambda *_: signal.raise_signal(signal.{number})"
+    hook = f"command.load_asked = lambda *_: signal.raise_signal(signal.{number})"
     code, out, err = Command(*LONG, "--json", "--output", folder / "policy.json", hook=hook).end()
     assert (code, out) == (status, "")
     assert "Traceback" not in err
@@ -256,7 +256,7 @@ def test_without_memory_the_tree_so_far_is_printed(folder: Path) -> None:
 
 
 def test_without_memory_for_the_problem_there_is_a_message(folder: Path) -> None:
-    hook = "def no_memory(*_):\n    raise MemoryError\ncommand.load_problem = no_memory"
+    hook = "def no_memory(*_):\n    raise MemoryError\ncommand.load_asked = no_memory"
     code, out, err = Command(*LONG, "--json", "--output", folder / "policy.json", hook=hook).end()
     assert (code, out) == (1, "")
     assert err == "omdt: there is not enough memory for this problem\n"

@@ -44,8 +44,13 @@ def test_how_names_are_written(names, expected):
     assert identifiers(names, "f", reserved={"init"}) == expected
 
 
-def test_prism_tells_features_from_actions():
-    features, actions = prism_identifiers(["X", "go", "module"], ["go", "X", "stay"])
+def test_prism_names_differ_among_themselves_and_are_no_keywords():
+    features, actions = prism_identifiers(["X", "go", "module"], ["go", "X", "X_", "stay"])
     assert features == ["X_", "go", "module_"]
-    assert actions[2] == "stay"
-    assert not {*features, *PRISM_WORDS} & set(actions)
+    assert actions == ["go", "X_2", "X_", "stay"]
+    assert not PRISM_WORDS & {*features, *actions}
+
+
+def test_names_that_a_prism_model_may_have_are_kept():
+    names = ["round", "log", "pow", "mod", "exp", "player", "turns", "policy", "_x", "x_2"]
+    assert prism_identifiers(names, names) == (names, names)

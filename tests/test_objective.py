@@ -122,7 +122,9 @@ class OtherStates(Cost):
 
 def test_what_is_no_objective_is_refused() -> None:
     mdp = environment("xor")
-    for wrong in ("cost", 3, None):
+    with pytest.raises(InputError, match="'cost', column 1: this asks neither for a probability nor for a reward"):
+        solve(mdp, max_depth=1, objective="cost")
+    for wrong in (b"cost", 3, None):
         with pytest.raises(InputError, match="needs words, minimised, problem and offset"):
             solve(mdp, max_depth=1, objective=wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="changes states, features or actions"):

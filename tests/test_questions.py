@@ -127,7 +127,7 @@ def test_the_command_line_takes_solutions_with_predicates_and_categories(run, tm
             assert out.startswith("VERIFIED: the tree returns")
             assert "that asks only for values of 'Y', the predicate '<\"diagonal\">', the predicate 'p\\n'" in out
     omdt.write(mdp, tmp_path / "model.npz")
-    alone = [sys.executable, "-I", check.__file__, path, tmp_path / "model.npz", "--certificate", proof]
+    alone = [sys.executable, "-m", "omdt.check", path, tmp_path / "model.npz", "--certificate", proof]
     assert subprocess.run(alone, capture_output=True, text=True, check=True).stdout == out
     status, out, err = run("check", path, "frozenlake_8x8")
     assert (status, out) == (2, "")

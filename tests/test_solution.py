@@ -225,7 +225,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 def test_a_number_that_json_cannot_hold_is_not_written(tmp_path):
     path = tmp_path / "policy.json"
     with pytest.raises(ValueError, match="JSON"):
-        made_solution(bound=math.inf).save(path)
+        made_solution(bound=math.nan).save(path)
     assert list(tmp_path.iterdir()) == []
 
 

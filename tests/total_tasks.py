@@ -108,7 +108,21 @@ class TotalTask:
 
     def value(self, policy: np.ndarray) -> exact.Number:
         """What a policy [S] is worth, exactly."""
-        return exact.expected(self.mdp.initial, self._values(exact.chain_of(dense(self.mdp)[0], policy), policy))
+        chain = [self._rows[s][a] for s, a in enumerate(policy)]
+        return exact.expected(self.mdp.initial, self._values(chain, policy))
+
+    @cached_property
+    def _rows(self) -> list[exact.Chain]:
+        return exact.rows_of(dense(self.mdp)[0])
+
+    @cached_property
+    def _alike(self) -> list[list[int]]:
+        """For every state and action, the first action that does the same there."""
+        does = [
+            list(zip(rows, rewards.tolist(), strict=True))
+            for rows, rewards in zip(self._rows, self.mdp.rewards, strict=True)
+        ]
+        return [[all_does.index(one) for one in all_does] for all_does in does]
 
     def _values(self, chain: exact.Chain, policy: np.ndarray) -> list[exact.Number]:
         goal = set(np.flatnonzero(self.target).tolist())
@@ -144,17 +158,16 @@ class TotalTask:
 
     def _distinct(self) -> Iterator[np.ndarray]:
         """The policies of all trees, one of those that do the same wherever they go."""
-        P, rewards, initial, _ = dense(self.mdp)
+        starts = np.flatnonzero(self.mdp.initial).tolist()
         seen = set()
         for policy in policies_of_trees(self.mdp, self.splits.sides(), *self.size):
-            chain = P[np.arange(len(policy)), policy]
-            visited = initial > 0
-            while True:
-                more = visited | (chain[visited].sum(axis=0) > 0)
-                if np.array_equal(more, visited):
-                    break
-                visited = more
-            key = (np.where(visited[:, None], chain, -1).tobytes(), (rewards[visited, policy[visited]]).tobytes())
+            visited, waiting = set(starts), list(starts)
+            while waiting:
+                s = waiting.pop()
+                new = self._rows[s][policy[s]].keys() - visited
+                visited |= new
+                waiting += new
+            key = frozenset((s, self._alike[s][policy[s]]) for s in visited)
             if key not in seen:
                 seen.add(key)
                 yield policy

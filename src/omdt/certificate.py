@@ -54,4 +54,7 @@ def model_of(mdp: MDP) -> check.Model:
         feature_names=mdp.feature_names,
         action_names=mdp.action_names,
         available=None if mdp.all_available else mdp.available,
+        labels=mdp.labels,
+        reward_models=mdp.reward_models,
+        endless=mdp.endless,
     )

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,11 @@ from omdt.errors import InputError, require
 from omdt.files import write_whole
 from omdt.limits import Limits
 from omdt.mdp import MDP, Floats
+from omdt.objective import DISCOUNTED_RETURN, Asked, objective_of
 from omdt.processes import POLL_SECONDS, Pool
-from omdt.solution import Solution, Stop
+from omdt.solution import MAX, MIN, Solution, Stop, Wording, spelled, wording
 from omdt.solving import solve
-from omdt.task import Size
+from omdt.task import Size, Task
 from omdt.watch import Watch
 
 FORMAT = "omdt-comparison-1"
@@ -56,12 +57,12 @@ class Row:
     Attributes:
         method: a key of `MEANING`.
         runs: number of seeds that the figures are means over.
-        value: discounted return.
+        value: discounted return, or what else the objective says.
         value_error: standard error of its mean; None for one run.
-        normalized_return: 0 is random, 1 is optimal.
+        normalized_return: 0 is random, 1 is optimal; None where a return is infinite.
         normalized_error: standard error of its mean; None for one run.
-        bound: the lowest upper bound that any run gave on the return of all trees of its size; None for a policy that
-            is not a tree.
+        bound: the best bound that any run gave on the return of all trees of its size: the lowest upper bound, or the
+            highest lower bound where the objective is to be small; None for a policy that is not a tree.
         proven: whether all runs proved their trees optimal; None for a policy that is not a tree.
         decision_nodes: mean number; None for a policy that is not a tree.
         seconds: mean time of a run.
@@ -71,7 +72,7 @@ class Row:
     runs: int
     value: float
     value_error: float | None
-    normalized_return: float
+    normalized_return: float | None
     normalized_error: float | None
     bound: float | None
     proven: bool | None
@@ -90,6 +91,8 @@ class Comparison:
         discount: γ.
         rows: in the order of `MEANING`.
         interrupted: whether Ctrl-C ended it; rows may then be missing, or show runs that ended early.
+        objective: what was asked, as in `Solution`; None for the discounted return.
+        sense: whether the objective is to be large ("max") or small ("min").
     """
 
     problem: str
@@ -98,6 +101,8 @@ class Comparison:
     discount: float
     rows: tuple[Row, ...]
     interrupted: bool
+    objective: str | None = None
+    sense: str = MAX
 
     def __getitem__(self, method: str) -> Row:
         """The row of a method."""
@@ -110,11 +115,24 @@ class Comparison:
     def indifferent(self) -> bool:
         """Whether the random policy is optimal, so that there is nothing to compare."""
         random, optimal = self["random"].value, self["optimal"].value
-        return optimal - random <= planning.ROUNDING * max(abs(random), abs(optimal))
+        if not math.isfinite(optimal - random):
+            return random == optimal
+        better = random - optimal if self.sense == MIN else optimal - random
+        return better <= planning.ROUNDING * max(abs(random), abs(optimal))
+
+    @property
+    def wording(self) -> Wording:
+        """How the objective is spoken of."""
+        return wording(self.objective, self.sense)
 
     def to_json(self) -> str:
         """One JSON object."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False, allow_nan=False) + "\n"
+        data = asdict(self)
+        for row in data["rows"]:
+            row |= {key: spelled(row[key]) for key in ("value", "bound")}
+        if self.objective is None:
+            del data["objective"], data["sense"]
+        return json.dumps({"format": FORMAT, **data}, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_csv(self) -> str:
         """A header and one line per row."""
@@ -138,11 +156,12 @@ class Job:
     method: str
     seed: int = 0
     limits: dict[str, Any] = field(default_factory=dict)
+    objective: Asked = DISCOUNTED_RETURN
     options: dict[str, Any] = field(default_factory=dict)
 
     def run(self, mdp: MDP) -> Solution:
         """Solve the problem by the method."""
-        return solve(mdp, method=self.method, seed=self.seed, **self.limits, **self.options)
+        return solve(mdp, method=self.method, seed=self.seed, objective=self.objective, **self.limits, **self.options)
 
 
 def compare(
@@ -150,6 +169,7 @@ def compare(
     *,
     max_depth: int | None = None,
     max_leaf_nodes: int | None = None,
+    objective: Asked | str = DISCOUNTED_RETURN,
     seeds: int = 3,
     time_limit: float | None = 30.0,
     processes: int = 1,
@@ -161,6 +181,7 @@ def compare(
         mdp: the problem.
         max_depth: maximum number of questions on any path.
         max_leaf_nodes: maximum number of leaves.
+        objective: what is maximised or minimised, as in `omdt.solve`.
         seeds: number of runs of VIPER, over which the mean is taken.
         time_limit: seconds for each run of each method.
         processes: number of runs at the same time; above 1, they run in processes of their own.
@@ -174,16 +195,20 @@ def compare(
     size = Size(max_depth, max_leaf_nodes)
     Limits(time_limit)
     _check_arguments(size, seeds, processes)
-    jobs = _jobs({"max_depth": max_depth, "max_leaf_nodes": max_leaf_nodes, "time_limit": time_limit}, seeds)
+    task = Task.over_thresholds(mdp, size, objective_of(objective))
+    limits = {"max_depth": max_depth, "max_leaf_nodes": max_leaf_nodes, "time_limit": time_limit}
+    jobs = [replace(job, objective=task.objective) for job in _jobs(limits, seeds)]
     watch = Watch()
     with watch.catching_interrupts():
-        references = _references(mdp)
+        references = _references(task)
         runs = _one_by_one(mdp, jobs, watch) if processes == 1 else _side_by_side(mdp, jobs, watch, processes)
         solutions = _collected(runs, len(jobs), progress)
     rows = references | {row: _summary(row, runs) for row, runs in solutions.items()}
     ordered = tuple(rows[name] for name in MEANING if name in rows)
     interrupted = watch.interrupted or any(s.stop is Stop.INTERRUPTED for runs in solutions.values() for s in runs)
-    return Comparison(mdp.name, size.max_depth, size.max_leaf_nodes, mdp.discount, ordered, interrupted)
+    sense = MIN if task.objective.minimised else MAX
+    discount = task.problem.discount
+    return Comparison(mdp.name, max_depth, max_leaf_nodes, discount, ordered, interrupted, task.asked, sense)
 
 
 def _check_arguments(size: Size, seeds: int, processes: int) -> None:
@@ -221,12 +246,13 @@ def _jobs(limits: dict[str, Any], seeds: int) -> list[Job]:
     ]
 
 
-def _references(mdp: MDP) -> dict[str, Row]:
+def _references(task: Task) -> dict[str, Row]:
     """The rows of the random policy and of the best policy of any form."""
+    mdp = task.problem
 
     def row(method: str, values: Callable[[], planning.Certified[Floats]], normalized: float) -> Row:
         start = time.perf_counter()
-        value = planning.expected_return(mdp, values()).value
+        value = task.shown(planning.expected_return(mdp, values()).value)
         return Row(method, 1, value, None, normalized, None, None, None, None, time.perf_counter() - start)
 
     return {
@@ -238,15 +264,18 @@ def _references(mdp: MDP) -> dict[str, Row]:
 def _summary(row: str, runs: list[Solution]) -> Row:
     """The means over the runs of a method."""
     values = [solution.value for solution in runs]
-    normalized = [solution.normalized_return for solution in runs]
+    found = [solution.normalized_return for solution in runs]
+    normalized = [share for share in found if share is not None]
+    known = len(normalized) == len(found)
+    best = max if runs[0].sense == MIN else min
     return Row(
         method=row,
         runs=len(runs),
         value=float(np.mean(values)),
         value_error=_standard_error(values),
-        normalized_return=float(np.mean(normalized)),
-        normalized_error=_standard_error(normalized),
-        bound=min(solution.shown_bound for solution in runs),
+        normalized_return=float(np.mean(normalized)) if known else None,
+        normalized_error=_standard_error(normalized) if known else None,
+        bound=best(solution.shown_bound for solution in runs),
         proven=all(solution.proven for solution in runs),
         decision_nodes=float(np.mean([solution.tree.n_decision_nodes for solution in runs])),
         seconds=float(np.mean([solution.effort[0] for solution in runs])),
@@ -254,7 +283,8 @@ def _summary(row: str, runs: list[Solution]) -> Row:
 
 
 def _standard_error(values: list[float]) -> float | None:
-    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+    known = len(values) > 1 and all(map(math.isfinite, values))
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if known else None
 
 
 def _one_by_one(mdp: MDP, jobs: list[Job], watch: Watch) -> Runs:

@@ -12,6 +12,10 @@ class InputError(ValueError):
     """The user's input cannot be used; the command line reports it and exits with status 2."""
 
 
+class UnclearRewardError(InputError):
+    """A file has several rewards or none, so that the user must say what is to be large or small."""
+
+
 class LostWorkerError(Exception):
     """A worker process ended before it had finished its work."""
 

@@ -7,18 +7,23 @@ from collections.abc import Collection, Iterable
 PRISM_WORDS = frozenset(
     """
     A C E F G I P Pmax Pmin R Rmax Rmin S U W X bool ceil clock const ctmc double dtmc endinit endinvariant
-    endmodule endobservables endplayer endrewards endsystem exp false filter floor formula func global init int
-    invariant label log ma max mdp min mod module nondeterministic observable observables of player policy pomdp popta
-    pow prob probabilistic pta rate rewards round smg stochastic system true turns
+    endmodule endobservables endrewards endsystem false filter floor formula func global init int invariant label ma max
+    mdp min module nondeterministic observable observables of pomdp popta prob probabilistic pta rate rewards smg
+    stochastic system true
     """.split()  # noqa: SIM905 – as a list it would fill a page
 )
-"""The keywords of the PRISM language, and the name of the exported module."""
+"""The words that PRISM or Storm does not accept as the name of a variable. No other name of a model may be changed."""
 
 
 def prism_identifiers(features: Iterable[str], actions: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The identifiers of features and actions in PRISM's language and in the files of PRISM and Storm."""
-    variables = identifiers(features, "feature", reserved=PRISM_WORDS)
-    return variables, identifiers(actions, "action", reserved=PRISM_WORDS | set(variables))
+    """The identifiers of features and actions in PRISM's language and in the files of PRISM and Storm.
+
+    An action may have the name of a variable there.
+    """
+    return (
+        identifiers(features, "feature", reserved=PRISM_WORDS),
+        identifiers(actions, "action", reserved=PRISM_WORDS),
+    )
 
 
 def identifiers(names: Iterable[str], fallback: str, *, reserved: Collection[str] = ()) -> list[str]:

@@ -25,7 +25,7 @@ from scipy import sparse
 
 from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats
-from omdt.properties import Condition, Kind, Label, Name, Property, condition, parsed_property
+from omdt.properties import Condition, Kind, Label, Name, Not, Property, condition, parsed_property
 
 MOST_NAMES = 12
 """Maximum number of rewards or labels that a message lists."""
@@ -107,6 +107,16 @@ class Objective(Property):
         return cls(Kind.DISCOUNTED, maximise, reward, discount=discount)
 
     @property
+    def by_discount(self) -> bool:
+        """Whether a discount alone says it all: the return of the MDP as it is, with a discount below 1 or of 1."""
+        return self in (DISCOUNTED_RETURN, Objective.total())
+
+    @property
+    def by_default(self) -> bool:
+        """Whether it is the discounted return, which is asked for unless something else is."""
+        return self == DISCOUNTED_RETURN
+
+    @property
     def is_probability(self) -> bool:
         """Whether a probability is asked for, which needs no rewards."""
         return self.kind in (Kind.REACH, Kind.STAY)
@@ -128,6 +138,8 @@ class Objective(Property):
             staying = "" if self.staying is None else f" without leaving {_called(self.staying)}"
             return f"probability to reach {_called(self.target)}{staying}"
         if self.kind is Kind.STAY:
+            if isinstance(self.target, Not):
+                return f"probability to never reach {_called(self.target.inner)}"
             return f"probability to stay in {_called(self.target)} for ever"
         if self.kind is Kind.TOTAL:
             if self.target is None:
@@ -193,6 +205,11 @@ class Objective(Property):
 
 DISCOUNTED_RETURN = Objective()
 """The objective unless another one is asked for."""
+
+
+def objective_of(asked: Asked | str) -> Asked:
+    """An objective as it is, or from PRISM's syntax."""
+    return Objective.parse(asked) if isinstance(asked, str) else asked
 
 
 def recorded(asked: str | None) -> Objective:

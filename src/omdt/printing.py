@@ -1,5 +1,6 @@
 """How results are printed for people: a solution, a comparison, and names from users in them."""
 
+import math
 from typing import TYPE_CHECKING
 
 from omdt.counting import counted
@@ -7,7 +8,7 @@ from omdt.counting import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from omdt.comparing import Comparison
+    from omdt.comparing import Comparison, Row
     from omdt.solution import Solution
 
 
@@ -20,24 +21,29 @@ def show(solution: "Solution", console: "Console") -> None:
     tree = solution.tree
     nodes, leaves = counted(tree.n_decision_nodes, "decision node"), counted(tree.n_leaves, "leaf", "leaves")
     size = f"{nodes}, {leaves}, depth {tree.depth}"
-    console.print(f"[bold]{escape(printable(solution.problem))}[/bold]  {size}\n")
+    console.print(f"[bold]{escape(printable(solution.problem))}[/bold]  {size}")
+    if not solution.wording.default:
+        line(console, printable(solution.wording.doing))
+    line(console, "")
     line(console, tree.to_text() + "\n")
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(justify="right")
     table.add_column(style="dim")
-    table.add_row("value", f"{solution.value:.9g}", _meaning_of_value(solution))
-    table.add_row("bound", f"{solution.shown_bound:.9g}", _meaning_of_bound(solution))
+    table.add_row("value", number(solution.value), _meaning_of_value(solution))
+    table.add_row("bound", number(solution.shown_bound), _meaning_of_bound(solution))
     for name, value, error, meaning in (
         ("optimal", solution.optimal_return, solution.optimal_error, "best policy of any form"),
         ("random", solution.random_return, solution.random_error, "every available action equally likely"),
     ):
         known = "" if solution.is_rounding(error) else f", ± {error:.2g}: time was up"
-        table.add_row(name, f"{value:.9g}", meaning + known)
+        table.add_row(name, number(value), meaning + known)
     if not solution.planned:
         table.add_row("normalised", "–", "time was up before random and optimal were known")
     elif solution.indifferent:
         table.add_row("normalised", "–", "even the random policy is optimal")
+    elif solution.normalized_return is None:
+        table.add_row("normalised", "–", "there is no scale from random to optimal if one of them is infinite")
     else:
         table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
     console.print(table)
@@ -53,24 +59,25 @@ def _meaning_of_value(solution: "Solution") -> str:
 
     if not solution.is_rounding(solution.value_error):
         return f"return of this tree, ± {solution.value_error:.2g}: time was up before it was known better"
-    return escape(printable(f"exact {solution.objective or 'discounted return'} of this tree"))
+    if math.isinf(solution.value) and solution.wording.target is not None:
+        return escape(printable(f"infinite: this tree may never come to {solution.wording.target}"))
+    what = "value" if solution.wording.named else solution.wording.what
+    return escape(printable(f"exact {what} of this tree"))
 
 
 def _meaning_of_bound(solution: "Solution") -> str:
-    from omdt.solution import MIN
     from omdt.tree import printable
 
-    least = solution.sense == MIN
-    better = "has less" if least else "returns more"
+    better = solution.wording.better
     trees = f"tree of {solution.size.words or 'any size'}"
     trees += escape(printable(solution.restriction))
     if solution.proven or not solution.bound_is_optimum:
         return f"no {trees} {better}"
-    return f"no policy {better}; nothing {'higher' if least else 'lower'} is known for a {trees}"
+    return f"no policy {better}; nothing {'higher' if solution.wording.minimised else 'lower'} is known for a {trees}"
 
 
 def _verdict(solution: "Solution") -> str:
-    from omdt.solution import MIN, relative_gap
+    from omdt.solution import relative_gap
 
     if solution.proven:
         gap = relative_gap(solution.value, solution.value + solution.excess, solution.scale)
@@ -79,8 +86,8 @@ def _verdict(solution: "Solution") -> str:
     share = solution.on_scale(solution.excess)
     # A tree that is much worse than random has more than the whole way before it.
     way = f", {share:.2%} of the way from random to optimal" if share is not None and share <= 10 else ""
-    verb, side = ("have", "less") if solution.sense == MIN else ("return", "more")
-    return f"[bold yellow]not proven[/bold yellow]: a better tree may {verb} up to {solution.excess:.3g} {side}{way}"
+    room = solution.wording.room(solution.excess, f"{solution.excess:.3g}")
+    return f"[bold yellow]not proven[/bold yellow]: a better tree may {room}{way}"
 
 
 def show_comparison(comparison: "Comparison", console: "Console") -> None:
@@ -92,24 +99,40 @@ def show_comparison(comparison: "Comparison", console: "Console") -> None:
     from omdt.tree import printable
 
     limits = Size(comparison.max_depth, comparison.max_leaf_nodes).words
-    console.print(f"[bold]{escape(printable(comparison.problem))}[/bold]  trees of {limits}\n")
+    console.print(f"[bold]{escape(printable(comparison.problem))}[/bold]  trees of {limits}")
+    words = comparison.wording
+    if not words.default:
+        line(console, printable(words.doing))
+    line(console, "")
     table = Table("method", box=None, header_style="bold", pad_edge=False)
-    for heading in ("return", "normalised", "bound", "proven", "nodes", "seconds"):
+    for heading in ("return" if words.default else "value", "normalised", "bound", "proven", "nodes", "seconds"):
         table.add_column(heading, justify="right")
     table.add_column("", style="dim")
     for row in comparison.rows:
         runs = f", mean of {row.runs} seeds" if row.runs > 1 else ""
         table.add_row(
             row.method,
-            _with_error(f"{row.value:.6g}", row.value_error),
-            "–" if comparison.indifferent else _with_error(f"{row.normalized_return:.4f}", row.normalized_error),
-            "" if row.bound is None else f"{row.bound:.6g}",
+            _with_error(number(row.value, 6), row.value_error),
+            _normalised(comparison, row),
+            "" if row.bound is None else number(row.bound, 6),
             "yes" if row.proven else "",
             "" if row.decision_nodes is None else f"{row.decision_nodes:.4g}",
             f"{row.seconds:.2f}",
             MEANING[row.method] + runs,
         )
     console.print(table)
+
+
+def _normalised(comparison: "Comparison", row: "Row") -> str:
+    """The return from random (0) to optimal (1), or a dash where there is no such scale."""
+    if comparison.indifferent or row.normalized_return is None:
+        return "–"
+    return _with_error(f"{row.normalized_return:.4f}", row.normalized_error)
+
+
+def number(value: float, digits: int = 9) -> str:
+    """A figure with some significant digits, which may be infinite."""
+    return f"{value:.{digits}g}".replace("inf", "∞")
 
 
 def _with_error(value: str, error: float | None) -> str:

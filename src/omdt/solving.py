@@ -11,7 +11,7 @@ from omdt.fingerprint import fingerprint
 from omdt.limits import Limits
 from omdt.mdp import MDP, Ints
 from omdt.methods.registry import Method, method_named
-from omdt.objective import DISCOUNTED_RETURN, Asked
+from omdt.objective import DISCOUNTED_RETURN, Asked, Objective, objective_of
 from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, names_only, rules_of
 from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
@@ -46,7 +46,7 @@ def solve(
     node_limit: int | None = None,
     unavailable: str = FALLBACK,
     rules: Sequence[Rule] = (),
-    objective: Asked = DISCOUNTED_RETURN,
+    objective: Asked | str = DISCOUNTED_RETURN,
     progress: Callable[[TracePoint], None] | None = None,
     **options: object,
 ) -> Solution:
@@ -69,7 +69,8 @@ def solve(
             is then played (see `MDP`); "forbid" does not, in any state that can be reached.
         rules: further rules for the leaves of the tree (see `omdt.rules`). Only search looks for a tree under rules;
             the tree of another method is refused if it breaks one.
-        objective: what is maximised or minimised (see `omdt.objective`); by default the discounted return.
+        objective: what is maximised or minimised (see `omdt.Objective`), also in PRISM's syntax, as in
+            `Pmax=? [F "goal"]`; by default the discounted return.
         progress: called with (seconds, value, bound) as these improve.
         options: options of the method (see `omdt.methods.options`): `executor`, `certificate` and
             `settings` of search; `backend`, `form` and `start_seconds` of milp; `iterations` of viper; `ties` of copy.
@@ -82,7 +83,7 @@ def solve(
     chosen = how.made_options(options)
     size = Size(max_depth, max_leaf_nodes)
     limits = Limits(time_limit, gap, seed, threads, memory_limit, node_limit)
-    kept = rules_of(unavailable, rules)
+    kept, objective = rules_of(unavailable, rules), objective_of(objective)
     certifying = getattr(chosen, "certificate", None) is not None
     if certifying:
         _check_certifiable(unavailable, kept, objective)
@@ -241,9 +242,10 @@ def _check_certifiable(unavailable: str, rules: Sequence[Rule], objective: Asked
     if rules:
         told = " and ".join(rule.words for rule in rules)
         raise InputError(f"a certificate is about all trees, so there is none for a tree that {told}; leave one out")
-    if objective != DISCOUNTED_RETURN:
+    if not isinstance(objective, Objective):
         raise InputError(
-            f"a certificate is about the discounted return, so there is none for the {objective.words}; leave one out"
+            f"a certificate states its objective in PRISM's syntax, so there is none for the {objective.words}; "
+            "leave one out"
         )
 
 

@@ -69,7 +69,7 @@ def test_a_printed_property_is_read_as_the_same(objective: Objective) -> None:
         ('Pmin=? [true U "bad"]', 'Pmin=? [F "bad"]', "probability to reach bad"),
         ('Pmin=? ["safe" U x=3]', 'Pmin=? ["safe" U x=3]', "probability to reach x=3 without leaving safe"),
         ("Pmax=? [a|b U c&d]", "Pmax=? [(a | b) U (c & d)]", "probability to reach c & d without leaving a | b"),
-        ('Pmax=? [G !"bad"]', 'Pmax=? [G !"bad"]', 'probability to stay in !"bad" for ever'),
+        ('Pmax=? [G !"bad"]', 'Pmax=? [G !"bad"]', "probability to never reach bad"),
         ('R{"time"}min=? [F "done"]', 'R{"time"}min=? [F "done"]', "expected time until done"),
         ('Rmin{"time"}=? [ F "done" ]', 'R{"time"}min=? [F "done"]', "expected time until done"),
         ('R min {"time"} =? [F "done"]', 'R{"time"}min=? [F "done"]', "expected time until done"),

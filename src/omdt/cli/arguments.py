@@ -42,7 +42,31 @@ Settings = Annotated[
     ),
 ]
 Discount = Annotated[
-    float | None, typer.Option(metavar="GAMMA", help="Overrides the problem's own discount.", show_default=False)
+    float | None,
+    typer.Option(
+        metavar="GAMMA",
+        help="Overrides the problem's own discount; 1 asks for the expected total reward.",
+        show_default=False,
+    ),
+]
+Property = Annotated[
+    str | None,
+    typer.Option(
+        "--property",
+        metavar="PROPERTY",
+        help='What to maximise or minimise, such as Pmax=? [F "goal"] or Rmin=? [F x=5]; or the number or name of a '
+        "property that comes with the model. By default the discounted return.",
+        show_default=False,
+    ),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label",
+        metavar="NAME: CONDITION",
+        help="A label for --property, such as 'goal: x=5 & y=5'; repeatable.",
+        show_default=False,
+    ),
 ]
 Fallback = Annotated[
     str | None,

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from omdt.cli.arguments import AsJson, Depth, Discount, Fallback, Leaves, Problem, Settings
+from omdt.cli.arguments import AsJson, Depth, Discount, Fallback, Labels, Leaves, Problem, Property, Settings
+from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
-from omdt.cli.problems import load_problem
 from omdt.errors import InputError
 from omdt.printing import escape, show_comparison
 from omdt.terminal import console, cores
@@ -26,6 +26,8 @@ def compare(
     fallback: Fallback = None,
     settings: Settings = None,
     discount: Discount = None,
+    asked: Property = None,
+    labels: Labels = None,
     as_json: AsJson = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="A CSV table on standard output and nothing else there.")
@@ -43,12 +45,13 @@ def compare(
         raise InputError("--json and --csv exclude each other")
     if output is not None:
         check_writable(output)
-    mdp = load_problem(problem, settings, discount, fallback)
+    mdp, objective = load_asked(Named(problem, settings, discount, fallback, asked, labels))
     with naming_flags(), console(stderr=True).status(f"comparing on {escape(problem)}") as status:
         comparison = run(
             mdp,
             max_depth=depth,
             max_leaf_nodes=leaves,
+            objective=objective,
             seeds=seeds,
             time_limit=time_limit,
             processes=cores() if processes is None else processes,

@@ -10,7 +10,11 @@ from omdt.printing import line
 from omdt.terminal import console
 
 if TYPE_CHECKING:
-    from omdt.mdp import MDP
+    from collections.abc import Callable
+
+    from omdt import planning
+    from omdt.mdp import MDP, Floats
+    from omdt.objective import Objective
 
 
 class Facts(TypedDict):
@@ -21,20 +25,21 @@ class Facts(TypedDict):
     actions: int
     features: int
     discount: float
-    optimal_return: float
-    random_return: float
+    optimal_return: float | str | None
+    random_return: float | str | None
 
 
 def envs(as_json: AsJson = False) -> None:
     """Every registered environment with its sizes and returns."""
     from omdt.environments import PAPER, listed, make, parameters, registered
+    from omdt.objective import DISCOUNTED_RETURN
 
     messages = console(stderr=True)
     rows = []
     with messages.status("building and planning") as status:
         for name in listed():
             status.update(f"building and planning {name}")
-            rows.append(facts_of(make(name)))
+            rows.append(facts_of(make(name), DISCOUNTED_RETURN))
     if as_json:
         typer.echo(json.dumps(rows))
         return
@@ -61,18 +66,31 @@ def _print_table(rows: list[Facts]) -> None:
     output.print(table)
 
 
-def facts_of(mdp: "MDP") -> "Facts":
-    """Sizes and returns of an MDP."""
+def facts_of(mdp: "MDP", objective: "Objective | None") -> "Facts":
+    """Sizes of an MDP, and its returns if it is known what is asked."""
     from omdt import planning
 
-    optimal = planning.expected_return(mdp, planning.optimal_values(mdp))
-    random = planning.expected_return(mdp, planning.policy_values(mdp, planning.random_policy(mdp)))
+    def random_values(problem: "MDP") -> "planning.Certified[Floats]":
+        return planning.policy_values(problem, planning.random_policy(problem))
+
     return {
         "problem": mdp.name,
         "states": mdp.n_states,
         "actions": mdp.n_actions,
         "features": mdp.n_features,
         "discount": mdp.discount,
-        "optimal_return": optimal.value,
-        "random_return": random.value,
+        "optimal_return": None if objective is None else returned(mdp, objective, planning.optimal_values),
+        "random_return": None if objective is None else returned(mdp, objective, random_values),
     }
+
+
+def returned(
+    mdp: "MDP", objective: "Objective", values: "Callable[[MDP], planning.Certified[Floats]]"
+) -> float | str | None:
+    """The figure that users see for the values of a policy, as JSON holds it."""
+    from omdt import planning
+    from omdt.solution import spelled
+    from omdt.task import Size, Task
+
+    task = Task.over_thresholds(mdp, Size(0), objective)
+    return spelled(task.shown(planning.expected_return(task.problem, values(task.problem)).value))

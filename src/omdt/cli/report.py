@@ -2,14 +2,13 @@
 
 import shlex
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from omdt.cli.arguments import Settings, SolutionFile, SolvedProblem
-from omdt.cli.problems import command, load_problem, recognised, recorded
+from omdt.cli.arguments import Labels, Property, Settings, SolutionFile, SolvedProblem
+from omdt.cli.recorded import Given, Recorded, find
 from omdt.errors import InputError
 
 
@@ -17,6 +16,8 @@ def report(
     solution: SolutionFile,
     problem: SolvedProblem = None,
     settings: Settings = None,
+    asked: Property = None,
+    labels: Labels = None,
     discount: Annotated[
         float | None, typer.Option(metavar="GAMMA", help="By default that of the solution.", show_default=False)
     ] = None,
@@ -27,7 +28,6 @@ def report(
 ) -> None:
     """One HTML page on a solution: its tree, its proof, where it goes and what it loses."""
     from omdt.files import check_writable
-    from omdt.objective import recorded as recorded_objective
     from omdt.report import write_report
     from omdt.report.commands import solve_command
     from omdt.solution import load
@@ -37,16 +37,20 @@ def report(
     if target.resolve() == solution.resolve():
         raise InputError(f"the page would overwrite {solution}; name another file with --output")
     solved = load(solution)
-    objective = recorded_objective(solved.objective)
-    again = partial(command, "report", solution)
-    name, its_settings = (problem, []) if problem is not None else recorded(solved.problem, solved.source, again)
-    chosen = settings or its_settings
-    mdp = load_problem(name, chosen, solved.discount if discount is None else discount, solved.fallback)
-    if mdp.discount == solved.discount:
-        mdp = recognised(mdp, objective, solved.fingerprint, name, None if problem or settings else again(name, chosen))
+    record = Recorded(
+        solution,
+        solved.problem,
+        solved.source,
+        solved.fingerprint,
+        solved.objective,
+        solved.discount,
+        solved.fallback,
+    )
+    given = Given(problem, settings, labels, asked, solved.discount if discount is None else discount)
+    found = find("report", record, given)
     commands = [
-        solve_command(solved, problem=name, settings=chosen, output=solution),
+        solve_command(solved, problem=found.name, settings=found.settings, labels=found.labels, output=solution),
         shlex.join(["omdt", *sys.argv[1:]]),
     ]
-    write_report(solved, mdp, target, commands=commands)
+    write_report(solved, found.mdp, target, objective=found.objective, commands=commands)
     typer.echo(target)

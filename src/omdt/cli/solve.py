@@ -1,5 +1,6 @@
 """The command `omdt solve`."""
 
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,19 +14,22 @@ from omdt.cli.arguments import (
     Depth,
     Discount,
     Fallback,
+    Labels,
     Leaves,
     MethodName,
     Problem,
+    Property,
     Settings,
     with_method_options,
 )
+from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
-from omdt.cli.problems import load_problem
 from omdt.errors import InputError
-from omdt.printing import escape, show
+from omdt.printing import escape, number, show
 from omdt.terminal import console, cores
 
 if TYPE_CHECKING:
+    from omdt.objective import Objective
     from omdt.solution import Solution
 
 
@@ -63,6 +67,8 @@ def solve(
     fallback: Fallback = None,
     settings: Settings = None,
     discount: Discount = None,
+    asked: Property = None,
+    labels: Labels = None,
     as_json: AsJson = False,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the JSON object into a file.", show_default=False)
@@ -84,10 +90,10 @@ def solve(
     if options.get("scheduler") is not None and threads is not None:
         raise InputError("--scheduler and --threads exclude each other: a cluster has workers of its own")
     _check_files(output, options.get("certificate"), unavailable)
-    mdp = load_problem(problem, settings, discount, fallback)
+    mdp, objective = load_asked(Named(problem, settings, discount, fallback, asked, labels))
     if threads is None:
         threads = cores() if how.uses_cores and "scheduler" not in options else 1
-    with naming_flags(), showing_progress(console(stderr=True), f"solving {escape(problem)}") as line:
+    with naming_flags(), showing_progress(console(stderr=True), _first_line(objective, problem)) as line:
         solution = run(
             mdp,
             max_depth=depth,
@@ -100,7 +106,8 @@ def solve(
             memory_limit=memory_limit,
             node_limit=node_limit,
             unavailable=unavailable,
-            progress=lambda point: line.update(progress_line(*point[1:])),
+            objective=objective,
+            progress=lambda point: line.update(progress_line(*point[1:], minimised=objective.minimised)),
             **options,
         )
     with saving(solution.save, output):
@@ -137,6 +144,19 @@ def _tell_of_early_end(solution: "Solution") -> None:
         raise typer.Exit(130)
 
 
-def progress_line(value: float, bound: float) -> str:
+def _first_line(objective: "Objective", problem: str) -> str:
+    """What is shown before anything is known."""
+    from omdt.objective import DISCOUNTED_RETURN
+
+    if objective == DISCOUNTED_RETURN:
+        return f"solving {escape(problem)}"
+    return escape(f"{'minimising' if objective.minimised else 'maximising'} the {objective.words} of {problem}")
+
+
+def progress_line(value: float, bound: float, *, minimised: bool = False) -> str:
     """What is shown while a search is under way."""
-    return f"value {value:.6g}   bound {bound:.6g}   at most {max(0.0, bound - value):.3g} more"
+    known = f"value {number(value, 6)}   bound {number(bound, 6)}"
+    room = value - bound if minimised else bound - value
+    if not math.isfinite(room):
+        return f"{known}   {'minimising' if minimised else 'maximising'}"
+    return f"{known}   at most {max(0.0, room):.3g} {'less' if minimised else 'more'}"

@@ -39,7 +39,7 @@ of one feature apart; it is 0 for ≤ and >, of which only the tightest one matt
 
 
 def to_prism(tree: TreePolicy) -> str:
-    """A module `policy` to be inserted into a PRISM model."""
+    """A module to be added to a PRISM model; it is called `policy`, or `policy_` if that is the name of a variable."""
     features, actions = prism_identifiers(tree.feature_names, tree.action_names)
     guards: dict[int, list[str]] = {a: [] for a in range(len(actions))}
     for action, bounds in _leaves(tree):
@@ -55,7 +55,10 @@ def to_prism(tree: TreePolicy) -> str:
     renamed = _renamed(tree.action_names, actions)
     lines += [f"// action {name!r} is called {called}" for name, called in renamed]
     lines += [f"// {line}" for line in LABELS_NEEDED if renamed]
-    lines.append("module policy")
+    module = "policy"
+    while module in (*features, *actions):
+        module += "_"
+    lines.append(f"module {module}")
     for a, name in enumerate(actions):
         guard = "\n        | ".join(guards[a]) or "false"
         lines.append(f"    [{name}] {guard} -> true;")

@@ -1,11 +1,12 @@
 """The properties that come with a model: in a file beside it, such as model.props, or in the file itself (JANI).
 
 A file of properties has one property per line, or several with semicolons between them. A name in quotes and a colon
-may stand before each, // begins a comment, and `label "goal" = x=5;` gives a label to states. Constants are not read.
+may stand before a property, // begins a comment, and `label "goal" = x=5;` labels states. Constants are not read.
 """
 
+import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from omdt.errors import InputError
 from omdt.formats.rewards import PROPERTY_FILES
 from omdt.formats.text import numbered_lines
 from omdt.objective import Objective
-from omdt.properties import Condition, parsed
+from omdt.properties import Condition, mentioned, parsed
+from omdt.properties.tokens import quoted
 
 NAMED = re.compile(r'\s*"([^"]*)"\s*:\s*(.*)', re.DOTALL)
 LABEL = re.compile(r'\s*label\s+"([^"]*)"\s*=(.*)', re.DOTALL)
@@ -34,6 +36,11 @@ class Listed:
     text: str
 
     @property
+    def spelled(self) -> str:
+        """The property with its name before it, if it has one."""
+        return f"{quoted(self.name)}: {self.text}" if self.name else self.text
+
+    @property
     def refusal(self) -> str | None:
         """Why it cannot be asked here; None if it can."""
         try:
@@ -50,12 +57,21 @@ class Beside:
     Attributes:
         file: where the properties are; None if there are none.
         properties: in their order.
-        labels: further labels of states.
+        labels: conditions for further labels of states, in PRISM's syntax.
     """
 
     file: Path | None = None
     properties: tuple[Listed, ...] = ()
-    labels: dict[str, Condition] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+
+    def labels_for(self, target: Condition | None) -> dict[str, Condition]:
+        """The labels of which a condition speaks, and those of which these speak themselves, these first."""
+        needed: dict[str, Condition] = {}
+        for name in () if target is None else mentioned(target):
+            if name in self.labels and name not in needed:
+                states = parsed(self.labels[name])
+                needed |= replace(self, labels={**self.labels, name: ""}).labels_for(states) | {name: states}
+        return needed
 
     def chosen(self, which: str) -> Listed:
         """The property of a name, or of a place from 1.
@@ -75,10 +91,7 @@ class Beside:
     @property
     def words(self) -> str:
         """All properties in one line, with their places and names."""
-        return ", ".join(
-            f"{place}{f' ({listed.name})' if listed.name else ''}: {listed.text}"
-            for place, listed in enumerate(self.properties, 1)
-        )
+        return ", ".join(f"{place}: {listed.spelled}" for place, listed in enumerate(self.properties, 1))
 
 
 def beside(path: Path) -> Beside:
@@ -91,7 +104,7 @@ def beside(path: Path) -> Beside:
         language = import_module("omdt.formats.from_prism_language")
         return Beside(path, tuple(Listed(name, text) for name, text in language.own_properties(path)))
     for ending in PROPERTY_FILES:
-        if (file := path.with_suffix(ending)).is_file():
+        if os.path.isfile(file := path.with_suffix(ending)):
             return read_properties(file)
     return Beside()
 
@@ -99,12 +112,9 @@ def beside(path: Path) -> Beside:
 def read_properties(file: Path) -> Beside:
     """The properties and labels of a file."""
     properties, labels = [], {}
-    for number, text in _statements(file):
+    for text in _statements(file):
         if found := LABEL.fullmatch(text):
-            try:
-                labels[found[1]] = parsed(found[2].strip())
-            except InputError as error:
-                raise InputError(f"{file}:{number}: {error}") from None
+            labels[found[1]] = " ".join(found[2].split())
         elif not DECLARATION.match(text):
             named = NAMED.fullmatch(text)
             name, asked = named.groups() if named else ("", text)
@@ -112,25 +122,24 @@ def read_properties(file: Path) -> Beside:
     return Beside(file, tuple(properties), labels)
 
 
-def _statements(file: Path) -> list[tuple[int, str]]:
-    """The statements of a file with the number of their last line: up to a semicolon, or to the end of a whole line."""
-    found: list[tuple[int, str]] = []
-    text, depth, number = "", 0, 0
-    for number, line in numbered_lines(file):
+def _statements(file: Path) -> list[str]:
+    """The statements of a file: up to a semicolon, or to the end of a line if all brackets are closed there."""
+    found: list[str] = []
+    text, depth = "", 0
+    for _, line in numbered_lines(file):
         for character in _without_comment(line):
             depth += (character in OPENING) - (character in CLOSING)
             if character == ";" and depth <= 0:
-                found.append((number, text))
+                found.append(text)
                 text, depth = "", 0
             else:
                 text += character
         if depth <= 0 and not text.rstrip().endswith(":") and not DECLARATION.match(text):
-            found.append((number, text))
+            found.append(text)
             text, depth = "", 0
         else:
             text += "\n"
-    found.append((number, text))
-    return [(line, statement.strip()) for line, statement in found if statement.strip()]
+    return [statement.strip() for statement in (*found, text) if statement.strip()]
 
 
 def _without_comment(line: str) -> str:

@@ -33,10 +33,12 @@ class Built:
     Attributes:
         names: those of all choices in the order of the DRN file, None for a choice that needs no name.
         properties: the number of properties in the model's own file.
+        labels: those of the model, also the ones that no state has; DRN has labels only where states have them.
     """
 
     names: Sequence[str | None]
     properties: int
+    labels: Sequence[str]
 
 
 class Model:
@@ -45,7 +47,8 @@ class Model:
     def __init__(self, path: Path, header: Header, chosen: ChosenReward | None, built: Built | None) -> None:
         self.path, self.header, self.chosen, self.built = path, header, chosen, built
         self.choices = Choices(header.comments.actions)
-        self.labels: dict[str, array[int]] = {name: array("i") for name in header.comments.unused}
+        declared = [*header.comments.unused, *(() if built is None else built.labels)]
+        self.labels: dict[str, array[int]] = {name: array("i") for name in declared}
         self.columns = [i for i, name in enumerate(header.rewards) if name != header.comments.start]
         self.earned = [array("d") for _ in self.columns]
         self.valuations = Valuations(path)

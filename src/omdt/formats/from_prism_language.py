@@ -37,7 +37,7 @@ def read(path: Path, options: ReadOptions) -> MDP:
         named = _json(choices)
         _tell_names(path, named["meanings"])
         names = [named["names"][i] if i >= 0 else None for i in named["of_choice"]]
-        built = Built(names, len(known["properties"]))
+        built = Built(names, len(known["properties"]), named["labels"])
         return read_as(drn, path, options, built)
 
 

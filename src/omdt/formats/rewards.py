@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from omdt.counting import counted
-from omdt.errors import InputError, warn_input
+from omdt.errors import InputError, UnclearRewardError, warn_input
 from omdt.formats.options import ReadOptions
 
 PROPERTY_FILES = (".props", ".pctl", ".csl", ".ltl")
@@ -96,7 +96,7 @@ def chosen_reward(path: Path, names: Sequence[str], options: ReadOptions) -> Cho
     probability = asked is not None and asked.is_probability
     if not names and not probability:
         what = "a discounted sum of nothing is 0" if asked is None else "a total of nothing is 0"
-        raise InputError(
+        raise UnclearRewardError(
             f"{path} has no rewards, and {what} whatever a tree does; {HOW_TO_ADD.get(path.suffix, IN_PRISM)}; or ask "
             f"for a probability, {_asked_by(PROBABILITY)}"
         )
@@ -107,7 +107,7 @@ def chosen_reward(path: Path, names: Sequence[str], options: ReadOptions) -> Cho
     if name is None and len(names) != 1:
         if probability:
             return None
-        raise InputError(
+        raise UnclearRewardError(
             f"{there_are}; choose one with reward=NAME (on the command line --set reward=NAME), or with cost=NAME to "
             f"keep it low; or say what is to be large or small, {_asked_by(EXPECTATION.format(names[0]))}"
         )

@@ -2,6 +2,7 @@
 
     storm_build.py describe MODEL FACTS                 its type, rewards and properties, without building it
     storm_build.py build MODEL CONSTANTS DRN CHOICES    all its states as DRN, and the names of its choices
+                                                        and labels
 
 FACTS and CHOICES are JSON files to write. What is wrong with the model goes to standard error.
 """
@@ -20,6 +21,9 @@ ACCUMULATED = re.compile(r"\[([FC]) ?\[([a-z, ]+)\]")
 
 NO_CHOICES: dict[str, Any] = {"names": [], "of_choice": [], "meanings": {}}
 """The choices of a Markov chain, which has none."""
+
+EVERYWHERE = {"init", "deadlock"}
+"""The labels that Storm gives to every model."""
 
 Origin = tuple[int, ...]
 """The commands (in JANI: edges) that make a choice together."""
@@ -52,7 +56,8 @@ def build(path: str, constants: str, drn: str, choices: str) -> None:
     options = stormpy.BuilderOptions(build_full=True)
     options.set_build_choice_origins(True)
     built = stormpy.build_model(model, options=options)
-    _write(choices, _named_choices(built) if built.model_type.name == "MDP" else NO_CHOICES)
+    named = _named_choices(built) if built.model_type.name == "MDP" else NO_CHOICES
+    _write(choices, {**named, "labels": sorted(built.labeling.get_labels() - EVERYWHERE)})
     encoding = DirectEncodingExporterOptions()
     encoding.output_precision = DIGITS
     export_to_drn(built, drn, options=encoding)

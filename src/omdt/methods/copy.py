@@ -33,8 +33,9 @@ from omdt.tree import Nodes, TreePolicy
 from omdt.watch import Watch
 
 GUIDES = (0.9999, 0.999999, 0.99999999, 0.99)
-"""Discounts of the guides. The higher, the more likely their optimal policy is one without a discount; the highest come
-last but one because their values are known less exactly, and the lowest is for problems in which they agree."""
+"""Discounts of the guides, tried until a copy is worth as much as the optimal policy. The first one nearly always
+serves; higher ones are for policies that take longer, the lowest is for problems where rounding hides the cost of a
+step."""
 
 
 def copy_optimal_policy(task: Task, limits: Limits, watch: Watch, options: CopyOptions) -> Claim:

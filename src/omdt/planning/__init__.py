@@ -40,7 +40,7 @@ from omdt.planning.policies import (
 )
 from omdt.planning.quotient import check_totals
 from omdt.planning.scales import ROUNDING, is_rounding, scale
-from omdt.planning.totals import longest
+from omdt.planning.totals import inductive_totals, longest
 
 __all__ = [
     "ROUNDING",
@@ -52,6 +52,7 @@ __all__ = [
     "evaluate",
     "expected_return",
     "greedy",
+    "inductive_totals",
     "is_rounding",
     "longest",
     "markov_chain",

@@ -33,18 +33,20 @@ class Certified(Generic[T]):
     @property
     def lower(self) -> T:
         """A lower bound on the true value."""
-        return _toward(self.value - self.errors, -np.inf)
+        return self._moved(self.value - self.errors, -np.inf)
 
     @property
     def upper(self) -> T:
         """An upper bound on the true value."""
-        return _toward(self.value + self.errors, np.inf)
+        return self._moved(self.value + self.errors, np.inf)
 
+    def _moved(self, end: T, direction: float) -> T:
+        """The next representable number on the way, which undoes the rounding of one addition.
 
-def _toward(value: T, direction: float) -> T:
-    """The next representable number on the way, which undoes the rounding of one addition; infinities stay."""
-    moved = np.where(np.isinf(value), value, np.nextafter(value, direction))
-    return moved if isinstance(value, np.ndarray) else float(moved)
+        Infinities stay, and so does what is known without an error.
+        """
+        moved = np.where(np.isinf(end) | (self.errors == 0), end, np.nextafter(end, direction))
+        return moved if isinstance(end, np.ndarray) else float(moved)
 
 
 def rounding(reward: T, value: float, terms: int = 0) -> T:

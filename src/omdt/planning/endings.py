@@ -13,8 +13,13 @@ from scipy import sparse
 from omdt.graph import components_of, reached_from
 from omdt.mdp import EPSILON, Bools, Floats
 from omdt.planning.certified import UNDERFLOW, Certified
+from omdt.planning.elimination import eliminated
 from omdt.systems import System, product
-from omdt.watch import Watch
+from omdt.watch import Watch, late
+
+PRECISE = 1e-9
+"""Relative error of values that is small enough. Beyond, the chain takes ages to end, and elimination without
+subtractions tells more (`omdt.planning.elimination`)."""
 
 
 class Chain:
@@ -92,6 +97,16 @@ class Chain:
         ahead = product(M, h)
         decrease = h - ahead - self._margin * (h + ahead + 1)
         least = float(decrease.min())
-        if not (np.isfinite(least) and least > 0):
-            return Certified(values, np.full_like(values, np.inf))
-        return Certified(values, float(residual.max()) * h / least * (1 + 8 * EPSILON))
+        known = np.isfinite(least) and least > 0
+        errors = float(residual.max()) * h / least * (1 + 8 * EPSILON) if known else np.full_like(values, np.inf)
+        if late(watch) or float(errors.max()) <= PRECISE * float(np.abs(values).max()):
+            return Certified(values, errors)
+        ending = np.asarray(self.P[states] @ self._outside(states))
+        better = eliminated(M, ending, r, self._margin)
+        return Certified(values, errors) if better is None else better
+
+    def _outside(self, states: np.ndarray) -> Floats:
+        """[n] 1 for all but some states."""
+        outside = np.ones(self.P.shape[0])
+        outside[states] = 0.0
+        return outside

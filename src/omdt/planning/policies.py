@@ -91,6 +91,8 @@ def _expected(p0: Floats, values: Certified[Floats]) -> Certified[float]:
     if math.isinf(total):
         return Certified(total, 0.0)
     errors = values.errors[first] if isinstance(values.errors, np.ndarray) else np.full(len(first), values.errors)
+    if not (V.any() or errors.any()):
+        return Certified(0.0, 0.0)
     error = float(p0 @ errors) * (1 + 2 * (len(first) + 1) * EPSILON)
     return Certified(total, error + 4 * EPSILON * float(p0 @ np.abs(V)) + UNDERFLOW)
 

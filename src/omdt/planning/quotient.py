@@ -52,6 +52,13 @@ class Quotient:
     rewards: Floats
     ending: Ints
 
+    def on_states(self, values: Floats, elsewhere: float | None = None) -> Floats:
+        """[S] the values [n] of the states that stand for others; where values are known these, or another number."""
+        inside = self.member >= 0
+        found = self.known.copy() if elsewhere is None else np.full(len(inside), elsewhere)
+        found[inside] = values[self.member[inside]]
+        return found
+
 
 def quotient(mdp: MDP, rewards: Floats, endless: float | None) -> Quotient:
     """The quotient of an MDP with other rewards [S, A], which are −∞ for actions that must not be played."""

@@ -14,6 +14,8 @@ Rows of the MDP are understood to be divided by their sums exactly; what that an
 quotient round by is part of ê and of d.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from scipy import sparse
@@ -45,11 +47,26 @@ def best_totals(mdp: MDP, rewards: Floats, endless: float | None, watch: Watch |
     """
     reduced = quotient(mdp, rewards, endless)
     found = _Iteration(reduced, _margin(mdp), watch).best_values()
-    values, errors = reduced.known.copy(), np.zeros(mdp.n_states)
-    inside = reduced.member >= 0
-    values[inside] = found.value[reduced.member[inside]]
-    errors[inside] = np.broadcast_to(found.errors, found.value.shape)[reduced.member[inside]]
-    return Certified(values, errors)
+    errors = np.broadcast_to(found.errors, found.values.shape)
+    return Certified(reduced.on_states(found.values), reduced.on_states(errors, 0.0))
+
+
+def inductive_totals(mdp: MDP, watch: Watch | None = None) -> Floats | None:
+    """[S] finite numbers U that exceed the optimal values by rounding only and satisfy T U ≤ U but for rounding.
+
+    Returns:
+        None if some values are infinite, or time was too short.
+    """
+    reduced = quotient(mdp, mdp.rewards, mdp.endless)
+    if not np.isfinite(reduced.known[reduced.member < 0]).all():
+        return None
+    above = _Iteration(reduced, _margin(mdp), watch).best_values().above
+    if above is None:
+        return None
+    if not np.any(mdp.rewards > 0):
+        # The smaller one of two such vectors is one as well, and 0 is one where nothing can be earned.
+        above = np.minimum(above, 0.0)
+    return reduced.on_states(above)
 
 
 def longest(mdp: MDP, watch: Watch | None = None) -> float:
@@ -67,6 +84,20 @@ def _margin(mdp: MDP) -> float:
     return 4 * (int(np.diff(mdp.transitions.indptr).max()) + 4) * EPSILON
 
 
+class _Found(NamedTuple):
+    """What policy iteration finds.
+
+    Attributes:
+        values: [n] an estimate of the optimal values.
+        errors: bounds on its errors.
+        above: [n] U with T U ≤ U, where that holds by more than the rounding of U; None if there is none.
+    """
+
+    values: Floats
+    errors: float | Floats
+    above: Floats | None = None
+
+
 class _Iteration:
     """Policy iteration on a quotient."""
 
@@ -74,21 +105,21 @@ class _Iteration:
         self._reduced, self._margin, self._watch = reduced, margin, watch
         self._inverse: Approximation | None = None
 
-    def best_values(self) -> Certified[Floats]:
+    def best_values(self) -> _Found:
         """The values of the best policy."""
         reduced = self._reduced
         if len(reduced.first) == 0:
-            return Certified(np.zeros(0), np.zeros(0))
+            return _Found(np.zeros(0), np.zeros(0), np.zeros(0))
         rows = reduced.ending
         values = self._evaluated(rows, reduced.rewards)
         for _ in range(MAX_IMPROVEMENTS):
             if late(self._watch):
-                return Certified(values, np.inf)
+                return _Found(values, np.inf)
             better = self._improved(self._swept(values), rows)
             if better is None:
                 break
             rows, values = better, self._evaluated(better, reduced.rewards)
-        return Certified(values, self._errors(values, rows))
+        return self._certified(values, rows)
 
     def _swept(self, values: Floats) -> Floats:
         """Values after some sweeps, which never lower them by more than rounding."""
@@ -130,8 +161,8 @@ class _Iteration:
         near = None if inverse is None or inverse.preparing == 0 else inverse
         return System(sparse.csr_array(self._reduced.matrix[rows]), 0.0, near=near, use=Use.ONE)
 
-    def _errors(self, values: Floats, rows: Ints) -> float | Floats:
-        """A bound on the distance of the values from the optimal ones; ∞ if there is none by this way."""
+    def _certified(self, values: Floats, rows: Ints) -> _Found:
+        """The values with a bound on their distance from the optimal ones; ∞ if there is none by this way."""
         reduced = self._reduced
         q = reduced.rewards + product(reduced.matrix, values)
         sizes = np.abs(reduced.rewards) + np.abs(values)[reduced.owner] + reduced.matrix @ np.abs(values)
@@ -150,14 +181,14 @@ class _Iteration:
             c, preventing = _factor(excess + rounded, decrease)
             if not preventing.any():
                 errors: Floats = np.maximum(below, c * h) * (1 + 8 * EPSILON)
-                return errors
+                return _Found(values, errors, values + 2 * c * h)
             worst = np.flatnonzero(preventing)
             rows = rows.copy()
             rows[reduced.owner[worst]] = worst
         if below is None or np.any(reduced.rewards > 0):
-            return np.inf
+            return _Found(values, np.inf)
         # Where nothing can be earned, no value is above 0.
-        return np.maximum(below, np.abs(values))
+        return _Found(values, np.maximum(below, np.abs(values)))
 
     def _durations(self, rows: Ints) -> Floats | None:
         """[n] h with h ≥ 1 + P h for the policy that takes these rows; None if it may never end."""

@@ -1,6 +1,6 @@
 """PRISM's property syntax: state conditions and the properties that speak of them."""
 
-from omdt.properties.conditions import Condition, Label, Name
+from omdt.properties.conditions import Condition, Label, Name, Not, mentioned
 from omdt.properties.expressions import condition, parsed
 from omdt.properties.labels import labelled, parsed_labels
 from omdt.properties.parsing import parsed_property
@@ -11,9 +11,11 @@ __all__ = [
     "Kind",
     "Label",
     "Name",
+    "Not",
     "Property",
     "condition",
     "labelled",
+    "mentioned",
     "parsed",
     "parsed_labels",
     "parsed_property",

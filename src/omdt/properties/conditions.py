@@ -213,6 +213,15 @@ class Given:
         return quoted(self.name)
 
 
+def mentioned(states: Condition) -> list[str]:
+    """The labels of which a condition speaks; a bare name may be one."""
+    if isinstance(states, Label | Name):
+        return [states.name]
+    if isinstance(states, Not):
+        return mentioned(states.inner)
+    return [*mentioned(states.left), *mentioned(states.right)] if isinstance(states, Both) else []
+
+
 def _in_parentheses(part: Condition, least: int) -> str:
     """A part of a condition, in parentheses if it binds less strongly than it must."""
     return f"({part})" if part.binding < least else str(part)

@@ -20,7 +20,7 @@ from omdt.properties.conditions import (
 from omdt.properties.tokens import Token, Tokens
 
 TEMPORAL = ("F", "G", "U", "W", "X")
-"""The operators of paths, which no feature is called."""
+"""The operators of paths; a feature of such a name is known by the comparison behind it, as in X=3."""
 
 
 def condition(states: "str | ArrayLike | Condition", name: str) -> Condition:
@@ -101,7 +101,7 @@ def _operand(tokens: Tokens) -> Operand:
     value: Operand
     if token.kind == "number":
         value = -float(tokens.take().text) if negative else float(tokens.take().text)
-    elif token.kind == "name" and not negative and token.text not in TEMPORAL:
+    elif token.kind == "name" and not negative and (token.text not in TEMPORAL or tokens.compares):
         tokens.take()
         value = {"true": 1.0, "false": 0.0}.get(token.text, token.text)
     else:

@@ -89,7 +89,8 @@ def _reward(tokens: Tokens) -> str | None:
 def _probability(tokens: Tokens, best: str) -> Property:
     """What stands in the brackets of P."""
     maximise = best == "max"
-    _refuse(tokens)
+    if not tokens.compares:
+        _refuse(tokens)
     if tokens.taken("F"):
         _refuse_bound(tokens)
         return Property(Kind.REACH, maximise, target=parse(tokens))

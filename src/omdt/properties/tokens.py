@@ -94,6 +94,11 @@ class Tokens:
         """The token behind the next one."""
         return self._tokens[min(self.place + 1, len(self._tokens) - 1)]
 
+    @property
+    def compares(self) -> bool:
+        """Whether a comparison stands behind the next token."""
+        return self.after_next.kind == "symbol" and self.after_next.text in ("=", "!=", "<", "<=", ">", ">=")
+
     def take(self) -> Token:
         """The next token, which is taken."""
         token = self.next

@@ -1,14 +1,15 @@
 """What a tree does on its MDP: where it goes, what each leaf is worth, and where it loses against the optimal policy.
 
 π is the policy of the tree, x(s) the discounted number of its visits to state s, and J its return; V*, Q* and J* belong
-to the optimal policy.
+to the optimal policy. All of it is about `Task.problem`, where what is minimised is maximised with the other sign.
 
 **What the tree loses.** δ(s, a) = V*(s) − Q*(s, a) ≥ 0 is what is lost by taking a once in s and acting optimally from
 then on. Since x = p0 + γ P_πᵀ x,
 
     Σ_s x(s) δ(s, π(s)) = Σ_s x(s) (V*(s) − γ Σ_s' P(s, π(s), s') V*(s')) − Σ_s x(s) r(s, π(s)) = p0·V* − J = J* − J,
 
-so every state has its part of the loss, and the parts add up to the whole loss.
+so every state has its part of the loss, and the parts add up to the whole loss. Without a discount that holds if the
+tree comes to an end; what it loses by never doing so belongs to no single state.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.objective import Asked, recorded
 from omdt.report.matching import check_names, check_returns
 from omdt.report.runners_up import RunnerUp, runners_up
 from omdt.report.visits import deciding, discounted_visits, through_nodes, visit_shares
@@ -67,7 +69,9 @@ class Analysis:
         return self.observations[self.deciding]
 
 
-def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None) -> Analysis:
+def analyse(
+    solution: Solution, mdp: MDP, observations: ArrayLike | None = None, objective: Asked | None = None
+) -> Analysis:
     """Analyse the tree of a solution on the MDP that was solved.
 
     Args:
@@ -75,11 +79,13 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
         mdp: the problem.
         observations: [S, F'] what the tree reads in each state; by default what the solution records: the features of
             the MDP and the predicates.
+        objective: what was asked; by default what the solution records.
 
     Raises:
-        InputError: if the solution is not one of this MDP, or has an objective or rules of its own.
+        InputError: if the solution is not one of this MDP, or has an objective or rules of the user's own.
     """
-    task = Task.of(mdp, solution)
+    task = Task.of(mdp, solution, recorded(solution.objective) if objective is None else objective)
+    mdp = task.problem
     X = task.observations if observations is None else np.asarray(observations, dtype=np.float64)
     tree = solution.tree
     check_names(tree, mdp, X)
@@ -88,9 +94,10 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
     returned = planning.policy_return(mdp, action)
     values = planning.optimal_values(mdp)
     optimal = planning.expected_return(mdp, values)
-    check_returns(solution, mdp, returned, optimal)
+    check_returns(solution, task, returned, optimal)
     lost, best = _lost(mdp, values, action)
     visits = discounted_visits(mdp, action)
+    cost = np.multiply(visits, lost, where=visits > 0, out=np.zeros(mdp.n_states))
     share = visit_shares(mdp, visits)
     return Analysis(
         observations=X,
@@ -101,17 +108,19 @@ def analyse(solution: Solution, mdp: MDP, observations: ArrayLike | None = None)
         visits=visits,
         share=share,
         advantage_lost=lost,
-        cost=visits * lost,
+        cost=cost,
         shortfall=_shortfall(optimal, returned),
         node_states=through_nodes(tree, leaf, np.ones(mdp.n_states)).astype(np.int64),
         node_share=through_nodes(tree, leaf, share),
-        node_cost=through_nodes(tree, leaf, visits * lost),
+        node_cost=through_nodes(tree, leaf, cost),
         runners_up=runners_up(tree, mdp, leaf, share, returned, task.allowed),
     )
 
 
 def _shortfall(optimal: planning.Certified[float], returned: planning.Certified[float]) -> float:
     """J* − J, or 0 if the two cannot be told apart."""
+    if optimal.value == returned.value:
+        return 0.0
     shortfall = optimal.value - returned.value
     return shortfall if shortfall > optimal.error + returned.error else 0.0
 
@@ -120,6 +129,7 @@ def _lost(mdp: MDP, values: planning.Certified[Floats], action: Ints) -> tuple[F
     """[S] δ(s, π(s)), and [S] an optimal action, which is the tree's own where nothing is lost."""
     q = planning.q_values(mdp, values)
     states = np.arange(mdp.n_states)
-    lost = q.value.max(axis=1) - q.value[states, action]
+    most, own = q.value.max(axis=1), q.value[states, action]
+    lost = np.subtract(most, own, where=most != own, out=np.zeros(mdp.n_states))
     lost[lost <= planning.tie(q)] = 0.0
     return lost, np.where(lost > 0, mdp.played[states, planning.greedy(q)], action)

@@ -16,6 +16,7 @@ def solve_command(
     *,
     problem: str | None = None,
     settings: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
     output: Path | None = None,
 ) -> str:
     """The `omdt solve` that makes this solution.
@@ -27,12 +28,15 @@ def solve_command(
         solution: the solution.
         problem: PROBLEM on the command line; by default what the solution records.
         settings: parameters of the environment, as NAME=VALUE; by default what the solution records.
+        labels: further labels, as NAME: CONDITION; by default what the solution records.
         output: the file that the solution was written to.
     """
     source = solution.source or Source(solution.problem)
     words = ["omdt", "solve", source.spelled() if problem is None else problem]
     for setting in source.settings if settings is None else settings:
         words += ["--set", setting]
+    for label in source.labels if labels is None else labels:
+        words += ["--label", label]
     words += _options(solution)
     if output is not None:
         words += ["--output", str(output)]
@@ -47,7 +51,11 @@ def _options(solution: Solution) -> list[str]:
         words += ["--depth", str(solution.max_depth)]
     if solution.max_leaf_nodes is not None:
         words += ["--leaves", str(solution.max_leaf_nodes)]
-    words += ["--method", solution.method, "--discount", repr(solution.discount)]
+    words += ["--method", solution.method]
+    if solution.objective is None:
+        words += ["--discount", repr(solution.discount)]
+    else:
+        words += ["--property", solution.objective]
     if solution.requested_gap != Limits.gap:
         words += ["--gap", repr(solution.requested_gap)]
     if solution.unavailable != FALLBACK:

@@ -54,7 +54,8 @@ def anytime_curve(solution: Solution, width: float) -> str:
     """Value and bound as steps, with the area between them shaded; the optimum is a dashed line.
 
     Bounds above the return of the optimal policy are drawn at that return, because they say no more. Values of early
-    trees that would compress the rest of the curve are drawn at the lower edge.
+    trees that would compress the rest of the curve are drawn at the lower edge, or at the upper one where something is
+    minimised; infinite figures as well.
     """
     trace = _drawable(solution)
     time = _time_scale([point[0] for point in trace], LEFT, width - RIGHT)
@@ -79,10 +80,10 @@ def anytime_curve(solution: Solution, width: float) -> str:
 
 def _drawable(solution: Solution) -> list[TracePoint]:
     """The trace in order of time up to the end of the run, with no bound above the optimum."""
-    trace = [(max(point[0], 0.0), point[1], min(point[2], solution.optimal_return)) for point in solution.trace]
+    trace = [(max(point[0], 0.0), point[1], solution.useful(point[2])) for point in solution.trace]
     trace.sort(key=lambda point: point[0])
     end = max(solution.effort[0], trace[-1][0] if trace else 0.0)
-    return [*trace, (end, solution.value, min(solution.bound, solution.optimal_return))]
+    return [*trace, (end, solution.value, solution.useful(solution.bound))]
 
 
 def _time_scale(seconds: Sequence[float], start: float, end: float) -> Scale:
@@ -94,9 +95,12 @@ def _time_scale(seconds: Sequence[float], start: float, end: float) -> Scale:
 
 
 def _return_scale(solution: Solution, values: Sequence[float], start: float, end: float) -> Scale:
-    high, low = solution.optimal_return, min(values)
-    if high > solution.value:
-        low = max(low, solution.value - DEEPEST * (high - solution.value))
+    best, last = solution.optimal_return, solution.value
+    worst = (max if solution.wording.minimised else min)(value for value in (*values, best) if math.isfinite(value))
+    if math.isfinite(last) and best != last:
+        farthest = last - DEEPEST * (best - last)
+        worst = min(worst, farthest) if solution.wording.minimised else max(worst, farthest)
+    low, high = min(best, worst), max(best, worst)
     # A narrower scale would need labels with more digits than fit.
     margin = max(0.06 * (high - low), 1e-6 * abs(high), 1e-9)
     return Scale(low - margin, high + margin, start, end)

@@ -1,5 +1,6 @@
 """The lists of the page: the rules of the tree, the states in which it loses, and its return beside others."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,19 +98,29 @@ def other_disagreements(analysis: Analysis) -> tuple[int, float]:
 
 
 def bars(solution: Solution) -> list[Bar]:
-    """The tree between the random and the optimal policy; the lowest return has length 0, the highest has 100 %."""
+    """The tree between the random and the optimal policy; the lowest figure has length 0, the highest has 100 %."""
+    says = solution.wording
     returns = [
         ("random policy", solution.random_return, "every available action equally likely"),
-        ("this tree", solution.value, "its exact discounted return"),
-        ("bound", solution.shown_bound, f"no {words.size_limit(solution)} returns more"),
+        ("this tree", solution.value, f"its exact {printable(says.what)}"),
+        ("bound", solution.shown_bound, f"no {words.size_limit(solution)} {says.better}"),
         ("optimal policy", solution.optimal_return, "the best policy of any form"),
     ]
-    low = min(value for _, value, _ in returns)
-    span = max(value for _, value, _ in returns) - low
+    finite = [value for _, value, _ in returns if math.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
     return [
-        Bar(name, words.number(value, 9), meaning, f"{100 * (value - low) / span if span > 0 else 100:.2f}%")
+        Bar(name, words.number(value, 9), meaning, f"{_length(value, low, high):.2f}%")
         for name, value, meaning in returns
     ]
+
+
+def _length(value: float, low: float, high: float) -> float:
+    """The length of a bar in percent; infinite figures have the length of the nearer end."""
+    if low == high and math.isfinite(value):
+        return 100.0
+    if math.isinf(value):
+        return 100.0 if value > 0 else 0.0
+    return 100 * (value - low) / (high - low)
 
 
 def _rest(numbers: Floats) -> tuple[int, float]:

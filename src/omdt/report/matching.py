@@ -1,10 +1,13 @@
 """Checks that an MDP is the problem that a solution was found for, by its names and its returns."""
 
+import math
+
 from omdt import planning
 from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.mdp import MDP, Floats
 from omdt.solution import Solution
+from omdt.task import Task
 from omdt.tree import TreePolicy
 
 TOLERANCE = 1e-9
@@ -38,9 +41,10 @@ def _some(names: tuple[str, ...], most: int = 5) -> str:
 
 
 def check_returns(
-    solution: Solution, mdp: MDP, returned: planning.Certified[float], optimal: planning.Certified[float]
+    solution: Solution, task: Task, returned: planning.Certified[float], optimal: planning.Certified[float]
 ) -> None:
-    """Raise unless the discount and the returns in the solution are those of this MDP."""
+    """Raise unless the discount and the returns in the solution are those of this task."""
+    mdp = task.problem
     if solution.discount != mdp.discount:
         raise InputError(
             f"the solution's discount is {solution.discount!r}, that of {mdp.name} is {mdp.discount!r}; "
@@ -52,10 +56,11 @@ def check_returns(
         ("optimal policy", solution.optimal_return, solution.optimal_error, optimal),
         ("random policy", solution.random_return, solution.random_error, random),
     ):
-        tolerance = error + 2 * computed.error + TOLERANCE * max(abs(stored), abs(computed.value))
-        if not abs(stored - computed.value) <= tolerance:
+        value = task.shown(computed.value)
+        tolerance = error + 2 * computed.error + TOLERANCE * max(abs(stored), abs(value))
+        if stored != value and not abs(stored - value) <= tolerance < math.inf:
             raise InputError(
                 f"this is not the problem that was solved: according to the solution the {what} returns {stored!r}, "
-                f"but on {mdp.name} it returns {computed.value!r}; "
+                f"but on {mdp.name} it returns {value!r}; "
                 "give the same PROBLEM and the same --set as for `omdt solve`"
             )

@@ -7,6 +7,7 @@ connection and every script except its own.
 
 import base64
 import hashlib
+import math
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +18,7 @@ from omdt.counting import counted
 from omdt.errors import require
 from omdt.files import write_whole
 from omdt.mdp import MDP
+from omdt.objective import Asked
 from omdt.report import lists, words
 from omdt.report.analysis import Analysis, analyse
 from omdt.report.commands import solve_command
@@ -29,11 +31,15 @@ from omdt.tree import printable
 WIDE, NARROW = 720.0, 350.0
 """Widths of the anytime curve on a desktop screen and on a phone, in pixels."""
 
+UNEXPLAINED = 1e-6
+"""Part of the loss that may be missing in the sum over states by rounding."""
+
 
 def report_html(
     solution: Solution,
     mdp: MDP,
     *,
+    objective: Asked | None = None,
     observations: ArrayLike | None = None,
     commands: Sequence[str] = (),
 ) -> str:
@@ -42,6 +48,7 @@ def report_html(
     Args:
         solution: what `solve` returned for this MDP.
         mdp: the problem.
+        objective: what was asked; needed only if it is an objective of your own.
         observations: [S, F'] what the tree reads in each state; by default what the solution records: the features of
             the MDP and the predicates.
         commands: the commands that were typed to get the report; by default the `omdt solve` that makes the solution.
@@ -49,7 +56,7 @@ def report_html(
     require("jinja2", "report", "a report")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    analysis = analyse(solution, mdp, observations)
+    analysis = analyse(solution, mdp, observations, objective)
     templates = Environment(
         loader=PackageLoader("omdt.report", "page"),
         autoescape=True,
@@ -68,11 +75,12 @@ def write_report(
     mdp: MDP,
     path: str | Path,
     *,
+    objective: Asked | None = None,
     observations: ArrayLike | None = None,
     commands: Sequence[str] = (),
 ) -> None:
     """Write the report on a solution to a file, whole or not at all; the arguments are those of `report_html`."""
-    page = report_html(solution, mdp, observations=observations, commands=commands)
+    page = report_html(solution, mdp, objective=objective, observations=observations, commands=commands)
     write_whole(Path(path), lambda stream: stream.write(page.encode()))
 
 
@@ -92,6 +100,9 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, obj
         "method": printable(solution.method),
         "solution": solution,
         "mdp": mdp,
+        "says": solution.wording,
+        "doing": printable(solution.wording.doing),
+        "endless": _lost_for_ever(analysis),
         "verdict": words.verdict(solution),
         "counted": counted,
         "replaced": [words.sentence(text) for text in solution.replaced_words()],
@@ -111,12 +122,17 @@ def _contents(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, obj
     }
 
 
+def _lost_for_ever(analysis: Analysis) -> bool:
+    """Whether a part of the loss belongs to no single state, because the tree never comes to an end."""
+    return float(analysis.cost.sum()) < analysis.shortfall * (1 - UNEXPLAINED)
+
+
 def _resource(name: str) -> str:
     return files("omdt.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _curves(solution: Solution) -> dict[str, str]:
     """The anytime curve for a desktop screen and for a phone; none if the method reported only its result."""
-    if len(solution.trace) < 2:
+    if len(solution.trace) < 2 or not math.isfinite(solution.optimal_return):
         return {}
     return {"wide": anytime_curve(solution, WIDE), "narrow": anytime_curve(solution, NARROW)}

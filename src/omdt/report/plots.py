@@ -54,13 +54,16 @@ def plot_trace(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
     optimum = solution.optimal_return
     amount, unit = solution.effort
     points = [*solution.trace, (amount, solution.value, solution.bound)]
-    moments, values, bounds = np.array(sorted(points, key=lambda point: point[0])).T
-    bounds = np.minimum(bounds, optimum)
+    points = [(moment, value, solution.useful(bound)) for moment, value, bound in points]
+    moments, *figures = np.array(sorted(points, key=lambda point: point[0])).T
+    values, bounds = (np.where(np.isfinite(line), line, np.nan) for line in figures)
     ax.fill_between(moments, values, bounds, step="post", alpha=0.15, color="C0", linewidth=0)
     ax.step(moments, bounds, where="post", color="C1", label="bound")
     ax.step(moments, values, where="post", color="C0", label="value")
-    ax.axhline(optimum, color="grey", linestyle="--", linewidth=1, label="optimal policy")
-    ax.set(xlabel=unit, ylabel="discounted return")
+    if np.isfinite(optimum):
+        ax.axhline(optimum, color="grey", linestyle="--", linewidth=1, label="optimal policy")
+    ax.set_xlabel(unit)
+    ax.set_ylabel(printable(solution.wording.what), parse_math=False)
     ax.legend()
     return ax
 

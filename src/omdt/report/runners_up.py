@@ -74,7 +74,7 @@ def _runner_up(
         if other == tree.action[node]:
             continue
         changed = planning.policy_return(mdp, np.where(inside, other, action))
-        loss = returned.value - changed.value
+        loss = 0.0 if returned.value == changed.value else returned.value - changed.value
         if abs(loss) <= returned.error + changed.error:
             loss = 0.0
         if best is None or loss < best.loss:

@@ -1,5 +1,6 @@
 """Numbers, states, questions and proofs in plain words, for readers who do not know the mathematics."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ STOPPED = {
 
 def number(value: float, digits: int = 6) -> str:
     """A number with some significant digits and a proper minus sign."""
-    text = f"{value:.{digits}g}"
+    text = f"{value:.{digits}g}".replace("inf", "∞")
     return text.replace("-", "−", 1) if text.startswith("-") else text
 
 
@@ -37,8 +38,9 @@ def percent(share: float) -> str:
 
 
 def normalised(solution: Solution) -> str:
-    """The return on the scale from random (0) to optimal (1); a dash if the two do not differ."""
-    return f"{solution.normalized_return:.4f}" if solution.planned and not solution.indifferent else "–"
+    """The return on the scale from random (0) to optimal (1); a dash if there is no such scale."""
+    share = solution.normalized_return
+    return f"{share:.4f}" if share is not None and solution.planned and not solution.indifferent else "–"
 
 
 def states(names: Sequence[str], observations: Floats, *, marks: bool) -> list[str]:
@@ -83,19 +85,29 @@ def size_limit(solution: Solution) -> str:
 
 def verdict(solution: Solution) -> Verdict:
     """Whether the tree is proven optimal, and what that means."""
-    trees = size_limit(solution)
+    trees, says = size_limit(solution), solution.wording
     if solution.excess == 0:
-        return Verdict("Proven optimal", f"No {trees} returns more than this one.")
-    bound, excess = number(solution.shown_bound), number(solution.excess)
-    room = f"No {trees} returns more than {bound}, which is {excess} above this one"
+        return Verdict("Proven optimal", f"No {trees} {says.better} than this one.")
+    room = f"No {trees} {says.better} than {number(solution.shown_bound)}"
+    if math.isfinite(solution.excess):
+        room += f", which is {number(solution.excess)} {'below' if says.minimised else 'above'} this one"
     if solution.proven:
         gap = relative_gap(solution.value, solution.shown_bound, solution.scale)
         gaps = f"({percent(gap)}); a gap of {percent(solution.requested_gap)} was asked for."
         return Verdict("Proven optimal within the gap", f"{room} {gaps}")
     share = solution.on_scale(solution.excess)
     way = "" if share is None or share > 10 else f" ({percent(share)} of the way from random to optimal)"
-    known = " The bound is what the best policy of any form returns." if solution.bound_is_optimum else ""
-    return Verdict("Not proven", f"{room}{way}.{known} {STOPPED[solution.stop]}")
+    reached = "returns" if says.default else "reaches"
+    known = f" The bound is what the best policy of any form {reached}." if solution.bound_is_optimum else ""
+    return Verdict("Not proven", f"{room}{way}.{known} {stopped(solution)}")
+
+
+def stopped(solution: Solution) -> str:
+    """Why the run ended; where something is minimised, value and bound move the other way."""
+    text = STOPPED[solution.stop]
+    if solution.wording.minimised:
+        text = text.replace("raise the value or lower the bound", "lower the value or raise the bound")
+    return text
 
 
 def conditions(tree: TreePolicy, observations: Floats) -> list[list[str]]:

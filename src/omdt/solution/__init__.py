@@ -1,8 +1,22 @@
 """Solutions: what a method claims, what `solve` makes of it, and its JSON form."""
 
 from omdt.solution.claim import Claim, Stop
+from omdt.solution.entries import spelled
 from omdt.solution.figures import MAX, MIN
 from omdt.solution.gaps import relative_gap, tolerated_excess
 from omdt.solution.solution import Solution, load
+from omdt.solution.wording import Wording, wording
 
-__all__ = ["MAX", "MIN", "Claim", "Solution", "Stop", "load", "relative_gap", "tolerated_excess"]
+__all__ = [
+    "MAX",
+    "MIN",
+    "Claim",
+    "Solution",
+    "Stop",
+    "Wording",
+    "load",
+    "relative_gap",
+    "spelled",
+    "tolerated_excess",
+    "wording",
+]

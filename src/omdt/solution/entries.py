@@ -35,12 +35,27 @@ def _float(value: int | float) -> float:
         return math.inf
 
 
+INFINITE = {"inf": math.inf, "-inf": -math.inf}
+"""How JSON, which has no infinite numbers, spells them."""
+
+
 def number(data: dict[str, Any], key: str) -> float:
     """A finite number."""
     value = _float(entry(data, key, int, float))
     if not math.isfinite(value):
         raise InputError(f"{key!r} is {value}; it must be finite")
     return value
+
+
+def figure(data: dict[str, Any], key: str) -> float:
+    """A number that may be infinite."""
+    spelled = data.get(key)
+    return INFINITE[spelled] if isinstance(spelled, str) and spelled in INFINITE else number(data, key)
+
+
+def spelled(value: float | None) -> float | str | None:
+    """A figure as JSON holds it."""
+    return str(value) if value is not None and math.isinf(value) else value
 
 
 def names(data: dict[str, Any], key: str) -> list[str]:
@@ -61,7 +76,8 @@ def replaced(found: Any) -> Replaced:
 
 def trace_point(point: Any) -> TracePoint:
     """One element of `trace`."""
-    numbers = isinstance(point, list) and all(isinstance(x, int | float) and math.isfinite(_float(x)) for x in point)
-    if not numbers or len(point) != 3:
-        raise InputError(f"'trace' holds {point!r:.40}; it must hold [seconds, value, bound]")
-    return (float(point[0]), float(point[1]), float(point[2]))
+    try:
+        named = dict(zip(("seconds", "value", "bound"), entry({"point": point}, "point", list), strict=True))
+        return number(named, "seconds"), figure(named, "value"), figure(named, "bound")
+    except (InputError, ValueError):
+        raise InputError(f"'trace' holds {point!r:.40}; it must hold [seconds, value, bound]") from None

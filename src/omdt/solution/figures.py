@@ -3,10 +3,11 @@
 Where a cost is minimised, all figures are costs and the bound is a lower one; what is compared is their negatives.
 """
 
+import math
 from dataclasses import dataclass
 
 from omdt.planning import ROUNDING, is_rounding
-from omdt.solution.gaps import relative_gap
+from omdt.solution.gaps import difference, relative_gap
 from omdt.watch import TracePoint
 
 MAX, MIN = "max", "min"
@@ -57,7 +58,7 @@ class Figures:
         The bound is rounded up; a finished search whose bound exceeds the value for no other reason has a gap of 0.
         """
         value, bound = self._maximised(self.value), self._maximised(self.bound)
-        return 0.0 if bound - value <= self.rounding else relative_gap(value, bound, self.scale)
+        return 0.0 if difference(bound, value) <= self.rounding else relative_gap(value, bound, self.scale)
 
     @property
     def proven(self) -> bool:
@@ -67,7 +68,7 @@ class Figures:
     @property
     def excess(self) -> float:
         """How much more than this tree another one within the limits may still return."""
-        excess = self._maximised(self.shown_bound) - self._maximised(self.value)
+        excess = difference(self._maximised(self.shown_bound), self._maximised(self.value))
         return 0.0 if excess <= self.rounding else excess
 
     @property
@@ -84,10 +85,13 @@ class Figures:
         above = 0.0 if self.optimal_error <= self.rounding else self.optimal_error
         return self._maximised(min(self._maximised(self.bound), self._maximised(self.optimal_return) + above))
 
+    def useful(self, bound: float) -> float:
+        """A bound, or the return of the best policy of any form where the bound says no more than that."""
+        return self._maximised(min(self._maximised(bound), self._maximised(self.optimal_return)))
+
     def is_rounding(self, error: float) -> bool:
         """Whether the error of a return is too small to be shown; otherwise time ran out before it was known better."""
-        largest = max(abs(self.optimal_return), abs(self.random_return), abs(self.value), self.scale)
-        return is_rounding(error, largest)
+        return is_rounding(error, max(self._finite(self.optimal_return, self.random_return, self.value), self.scale))
 
     @property
     def planned(self) -> bool:
@@ -97,22 +101,28 @@ class Figures:
     @property
     def indifferent(self) -> bool:
         """Whether even the random policy is optimal."""
-        largest = max(abs(self.optimal_return), abs(self.random_return), self.scale)
+        largest = max(self._finite(self.optimal_return, self.random_return), self.scale)
         return self.planned and self._span <= ROUNDING * largest
 
     @property
     def _span(self) -> float:
         """How much better the optimal policy is than the random one."""
-        return self._maximised(self.optimal_return) - self._maximised(self.random_return)
+        return difference(self._maximised(self.optimal_return), self._maximised(self.random_return))
+
+    @staticmethod
+    def _finite(*figures: float) -> float:
+        """The largest absolute value of those figures that are finite."""
+        return max((abs(figure) for figure in figures if math.isfinite(figure)), default=0.0)
 
     def _maximised(self, figure: float) -> float:
         """A figure as one that is to be large: its negative where the objective is to be small; and back."""
-        return figure if self.sense == MAX else -figure
+        return figure if self.sense == MAX else 0.0 - figure
 
-    def on_scale(self, difference: float) -> float | None:
+    def on_scale(self, amount: float) -> float | None:
         """A difference of returns as a part of that between the random and the optimal policy, if that is known."""
         span = self._span
-        return None if self.indifferent or not self.planned or span <= 0 else difference / span
+        known = self.planned and not self.indifferent and span > 0
+        return amount / span if known and math.isfinite(span) and math.isfinite(amount) else None
 
     @property
     def effort(self) -> tuple[float, str]:
@@ -122,12 +132,15 @@ class Figures:
         return (self.trace[-1][0] if self.trace else 0.0), "nodes"
 
     @property
-    def normalized_return(self) -> float:
+    def normalized_return(self) -> float | None:
         """The return on a scale where the random policy has 0 and the optimal policy has 1.
 
-        Where even the random policy is optimal (`indifferent`), there is no such scale, and the answer is 1.
+        Where even the random policy is optimal (`indifferent`), there is no such scale, and the answer is 1. Where one
+        of the three returns is infinite, there is none either, and the answer is None.
         """
         span = self._span
         if self.indifferent or span <= 0:
             return 1.0
+        if not all(map(math.isfinite, (span, self.value, self.random_return))):
+            return None
         return (self._maximised(self.value) - self._maximised(self.random_return)) / span

@@ -1,5 +1,7 @@
 """Gaps: how far a bound is from a value, relative to the value."""
 
+import math
+
 from omdt.planning import ROUNDING
 
 SMALL = 1e-5
@@ -10,8 +12,17 @@ A gap relative to a value that is nearly 0 would be huge although the difference
 
 
 def relative_gap(value: float, bound: float, scale: float = 0.0) -> float:
-    """How far a bound is above a value, relative to the value, or to a small part of the scale if that is larger."""
-    return max(0.0, bound - value) / _measure(value, scale)
+    """How far a bound is above a value, relative to the value, or to a small part of the scale if that is larger.
+
+    It is infinite where one of the two is and the other is not.
+    """
+    above = difference(bound, value)
+    return max(0.0, above) / _measure(value, scale) if math.isfinite(above) else max(0.0, above)
+
+
+def difference(larger: float, smaller: float) -> float:
+    """How far two figures are apart; 0 where both are the same infinity."""
+    return 0.0 if larger == smaller else larger - smaller
 
 
 def tolerated_excess(value: float, gap: float, scale: float) -> float:

@@ -13,8 +13,9 @@ from omdt.files import write_whole
 from omdt.mdp import MDP, Floats
 from omdt.rules import FALLBACK, FORBID, UNAVAILABLE, AvailableOnly
 from omdt.solution.claim import Stop
-from omdt.solution.entries import entry, names, number, one_of, replaced, trace_point
+from omdt.solution.entries import entry, figure, names, number, one_of, replaced, spelled, trace_point
 from omdt.solution.figures import MAX, MIN, Figures
+from omdt.solution.wording import Wording, wording
 from omdt.source import Source
 from omdt.task import Size
 from omdt.tree import TreePolicy
@@ -56,7 +57,8 @@ class Solution(Figures):
         unavailable: what a leaf may do where its action is not available, as in `omdt.solve`.
         replaced: in how many visited states which action is played instead of which, the most frequent first.
         rules: further rules that the trees keep which the bound is about, in words.
-        objective: what value, bound and returns are, in words; None for the discounted return.
+        objective: what value, bound and returns are, in PRISM's property syntax, or in words if it is an objective of
+            the user's own; None for the discounted return.
         sense: whether the objective is to be large ("max") or small ("min"); the bound is then a lower one.
     """
 
@@ -81,6 +83,11 @@ class Solution(Figures):
     def size(self) -> Size:
         """How large the trees may be that the bound is about."""
         return Size(self.max_depth, self.max_leaf_nodes)
+
+    @property
+    def wording(self) -> Wording:
+        """How the objective is spoken of."""
+        return wording(self.objective, self.sense)
 
     @property
     def fallback(self) -> str | None:
@@ -125,15 +132,15 @@ class Solution(Figures):
             "max_depth": self.max_depth,
             "max_leaf_nodes": self.max_leaf_nodes,
             "discount": self.discount,
-            "value": self.value,
-            "bound": self.bound,
-            "gap": self.gap,
+            "value": spelled(self.value),
+            "bound": spelled(self.bound),
+            "gap": spelled(self.gap),
             "requested_gap": self.requested_gap,
             "proven": self.proven,
             "stop": str(self.stop),
-            "optimal_return": self.optimal_return,
-            "random_return": self.random_return,
-            "normalized_return": self.normalized_return,
+            "optimal_return": spelled(self.optimal_return),
+            "random_return": spelled(self.random_return),
+            "normalized_return": spelled(self.normalized_return),
             "seconds": None if self.seconds is None else round(self.seconds, 3),
             "seed": self.seed,
             "node_limit": self.node_limit,
@@ -147,7 +154,7 @@ class Solution(Figures):
             **({"rules": list(self.rules)} if self.rules else {}),
             **({} if self.objective is None else {"objective": self.objective, "sense": self.sense}),
             **self.tree.exceptions.to_dict(self.tree.action_names),
-            "trace": [list(point) for point in self.trace],
+            "trace": [[spelled(number) for number in point] for point in self.trace],
             "feature_names": list(self.tree.feature_names),
             "integer_features": list(self.tree.integer),
             "truth_features": list(self.tree.truths),
@@ -180,12 +187,12 @@ class Solution(Figures):
             max_leaf_nodes=entry(data, "max_leaf_nodes", int, type(None)),
             discount=number(data, "discount"),
             tree=_tree(data),
-            value=number(data, "value"),
-            bound=number(data, "bound"),
+            value=figure(data, "value"),
+            bound=figure(data, "bound"),
             requested_gap=number(data, "requested_gap"),
             stop=Stop(one_of(data, "stop", tuple(Stop))),
-            optimal_return=number(data, "optimal_return"),
-            random_return=number(data, "random_return"),
+            optimal_return=figure(data, "optimal_return"),
+            random_return=figure(data, "random_return"),
             seconds=None if data.get("seconds", 0) is None else number(data, "seconds"),
             seed=entry(data, "seed", int),
             trace=tuple(trace_point(point) for point in entry(data, "trace", list)),

@@ -2,19 +2,18 @@
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 from omdt.limits import Limits
+from omdt.methods.options import SearchOptions
 from omdt.methods.search.climbing import climber
-from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.model import Model
 from omdt.methods.search.outcome import why_stopped
 from omdt.methods.search.partial_tree import Split, Tree, count_leaves, to_policy
-from omdt.methods.search.rounds import Rounds
+from omdt.methods.search.proofs import begin_proof
 from omdt.methods.search.turns import CoarseFirst, Proof, rounds
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Stop
@@ -139,17 +138,9 @@ class SizeSearch:
                 self._known = min(self._known, bound)
                 self._settle()
                 return
-        self._proof = self._begun_proof()
+        options = SearchOptions(settings=model.settings)
+        self._proof = begin_proof(local, self._limits, self.watch, options, patience=self._patience)
         yield from rounds(self._proof, local, self.watch)
-
-    def _begun_proof(self) -> Proof:
-        """The proof that fits the task."""
-        incumbent, local = self.incumbent, self._local
-        coarse = CoarseSearch(incumbent, local.questions, local.consider, self._limits, self.watch)
-        if not self.model.searchable:
-            return coarse
-        fine = partial(Rounds, incumbent, self._limits, self.watch)
-        return CoarseFirst(coarse, fine, self.watch, patience=self._patience)
 
     def _settle(self) -> None:
         """Note that no tree of this size is better than the incumbent."""

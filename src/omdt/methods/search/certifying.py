@@ -2,15 +2,19 @@
 
 from pathlib import Path
 
-from omdt.check import Questions
+from omdt.certificate import model_of
+from omdt.check import Questions, UnreadableError, read_asked
 from omdt.errors import FalseClaimError, InputError, warn_input
 from omdt.files import check_writable
+from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.evidence.grounds import StoppedError
 from omdt.methods.search.evidence.measures import MARGIN, Statement
+from omdt.methods.search.evidence.ranges import RangeRecorder
 from omdt.methods.search.evidence.recorder import prove
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
 from omdt.methods.search.rounds import Rounds
+from omdt.methods.search.turns import Proof
 from omdt.solution import tolerated_excess
 from omdt.tree import TreePolicy
 
@@ -25,21 +29,41 @@ def check_certifiable(model: Model, path: Path) -> None:
     """Raise before long work starts if there can be no certificate."""
     splits, questions = model.task.splits, model.task.questions
     check_writable(path)
-    if not model.searchable:
+    try:
+        read_asked(model_of(model.task.mdp), model.task.asked, model.mdp.discount)
+    except UnreadableError as error:
+        raise InputError(f"a certificate cannot state the objective: {error}; leave it out") from None
+    stated = Questions() if questions is None else questions
+    known = sum(1 for _ in stated.distinct(splits.observations, splits.feature_names))
+    if known != len(splits):
         raise InputError(
-            f"{model.mdp.n_states:,} states with {len(splits):,} questions are too many for the fine search, and a "
-            "certificate has no words for what the coarse search proves; leave it out"
-        )
-    known = (Questions() if questions is None else questions).sides(splits.observations, splits.feature_names)
-    if known.shape[1] != len(splits):
-        raise InputError(
-            f"{len(splits) - known.shape[1]} of the {len(splits)} questions divide the states as others do, or not at "
+            f"{len(splits) - known} of the {len(splits)} questions divide the states as others do, or not at "
             "all; a certificate needs each question once, as Splits.of makes them"
         )
 
 
-def certified(rounds: Rounds, incumbent: Incumbent, tree: TreePolicy, bound: float, path: Path) -> float:
+def certified(proof: Proof, incumbent: Incumbent, tree: TreePolicy, bound: float, path: Path) -> float:
     """Write the certificate of the bound that was reached; the bound that it proves, which is a little higher."""
+    if isinstance(proof, CoarseSearch):
+        return _by_ranges(proof, bound, path)
+    assert isinstance(proof, Rounds), "there are two proofs that are recorded"
+    return _by_cases(proof, incumbent, tree, bound, path)
+
+
+def _by_ranges(search: CoarseSearch, bound: float, path: Path) -> float:
+    """Finish the certificate that was written while the coarse search ran."""
+    assert isinstance(search.observer, RangeRecorder), "the search was not recorded"
+    try:
+        return search.observer.finish(search, path)
+    except StoppedError:
+        warn_input(f"{path} was not written because of an interrupt")
+        return bound
+    finally:
+        search.observer.stop()
+
+
+def _by_cases(rounds: Rounds, incumbent: Incumbent, tree: TreePolicy, bound: float, path: Path) -> float:
+    """Explore once more, and write what closes every case."""
     model, value = incumbent.model, incumbent.value
     # A bound that was not lowered any further is reached again only approximately.
     unfinished = bound + NEARLY * (bound - value)
@@ -50,7 +74,7 @@ def certified(rounds: Rounds, incumbent: Incumbent, tree: TreePolicy, bound: flo
         room = max(asked, errors * model.optimal.error / MARGIN)
         tight = value + max(0.5 * asked, asked - 1.01 * MARGIN * room)
         target = min(incumbent.target, tight) if rounds.done else unfinished
-        statement = Statement(policy, value, target, room, not rounds.done, model.task.questions)
+        statement = Statement(policy, value, target, room, not rounds.done, model.task.questions, model.task.asked)
         try:
             return prove(path, rounds.explorers.knowledge, statement)
         except StoppedError:

@@ -30,6 +30,9 @@ def can_enumerate(model: Model) -> bool:
     mdp, settings, size, questions = model.mdp, model.settings, model.size, len(model.task.splits)
     if size.depth == 0 or questions == 0:
         return True
+    if mdp.discount == 1:
+        # Of some trees the value is hard to know: those that go on for ages. The coarse search bounds them with others.
+        return False
     # The work of the exact search grows with the cube of the number of states.
     part = min(1.0, mdp.n_states / settings.enumerated_states) ** 3
     trees = count_trees(questions, mdp.n_actions, size.depth, size.leaves)

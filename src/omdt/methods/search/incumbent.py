@@ -1,6 +1,7 @@
 """The incumbent: the best tree so far, its return, and the bound so far; everyone who finds something tells it."""
 
 import math
+from typing import Protocol
 
 import numpy as np
 
@@ -12,6 +13,41 @@ from omdt.watch import Watch
 
 GAP_USED = 0.999
 """The part of the tolerated gap that the search leaves open; the rest is for rounding where the gap is computed."""
+
+
+class Best(Protocol):
+    """What a proof reads of the best tree, and tells it."""
+
+    @property
+    def model(self) -> Model:
+        """What the search knows of its task."""
+
+    @property
+    def unrestricted(self) -> float:
+        """No policy of any form returns more."""
+
+    @property
+    def value(self) -> float:
+        """What the best tree returns."""
+
+    @property
+    def target(self) -> float:
+        """A tree that returns no more than this is no better than the best one."""
+
+    def improve(self, tree: Tree, value: float) -> None:
+        """Take a better tree."""
+
+    def lower(self, bound: float) -> None:
+        """Take a new bound."""
+
+    def report(self) -> None:
+        """Tell the watch."""
+
+    def on_task(self, bound: float) -> float:
+        """The bound of the task that follows from a bound of the proof."""
+
+    def is_enough(self, bound: float) -> bool:
+        """Whether the bound that remains when everything is explored shows that no tree is better."""
 
 
 class Incumbent:
@@ -56,6 +92,14 @@ class Incumbent:
     def lower(self, bound: float) -> None:
         """Take a new bound."""
         self.bound = bound
+
+    def on_task(self, bound: float) -> float:
+        """The bound itself."""
+        return bound
+
+    def is_enough(self, bound: float) -> bool:
+        """Always: every tree was evaluated on the task itself, or is below the target."""
+        return True
 
     def report(self) -> None:
         """Tell the watch, if there is a tree."""

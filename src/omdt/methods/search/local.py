@@ -15,7 +15,7 @@ evaluated (see `neighbours`).
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -37,6 +37,14 @@ from omdt.watch import Watch
 class LocalSearch:
     """Hill climbing with restarts, which improves an incumbent.
 
+    Args:
+        model: the model of the task.
+        incumbent: the best tree.
+        seed: for random changes.
+        watch: the clock.
+        max_evaluations: number of evaluations after which the search ends.
+        improved: called with every new incumbent.
+
     Attributes:
         questions: the questions of the task.
         engine: evaluates policies; its base is the policy of the tree whose neighbours are tried.
@@ -48,9 +56,15 @@ class LocalSearch:
     """
 
     def __init__(
-        self, model: Model, incumbent: Incumbent, seed: int, watch: Watch, max_evaluations: float = math.inf
+        self,
+        model: Model,
+        incumbent: Incumbent,
+        seed: int,
+        watch: Watch,
+        max_evaluations: float = math.inf,
+        improved: Callable[[Tree], None] | None = None,
     ) -> None:
-        self.model, self.incumbent, self.watch = model, incumbent, watch
+        self.model, self.incumbent, self.watch, self._improved = model, incumbent, watch, improved
         self.random = np.random.default_rng(seed)
         self.questions = Ranks(model.task.splits)
         self.engine = engine(model, watch)
@@ -160,8 +174,11 @@ class LocalSearch:
             better = self._better(tree)
             if better is None:
                 return
-            tree = better
+            tree, before = better, self.engine.value if self._permitted else -np.inf
             self.consider(tree)
+            if self.engine.value <= before:
+                # A gain that does not last is rounding, which would go on for ever where a discount is close to 1.
+                return
 
     def _better(self, tree: Tree) -> Tree | None:
         """A better neighbour of the tree that is the base of the engine; None if none is found."""
@@ -194,6 +211,8 @@ class LocalSearch:
         polishing = min(self.model.settings.polishing_share * self.watch.time_limit, self._polishing_seconds(tree))
         self.watch.reserve(2 * self._seconds + polishing)
         self.incumbent.report()
+        if self._improved is not None:
+            self._improved(tree)
 
     def policy(self, tree: Tree) -> Ints:
         """[S] the actions of a tree."""

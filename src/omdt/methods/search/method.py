@@ -6,7 +6,6 @@ that few states allow. Where both fit, they take turns (`turns`). Where there ar
 instead; and as soon as a tree returns as much as the best policy of any form, nothing is left to do.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 from omdt.limits import Limits
@@ -14,14 +13,14 @@ from omdt.methods.options import SearchOptions
 from omdt.methods.search.certifying import certified, check_certifiable
 from omdt.methods.search.climbing import Climber, climber
 from omdt.methods.search.clustering import on_cluster
-from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
+from omdt.methods.search.evidence.ranges import GAP_SEARCHED
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
 from omdt.methods.search.outcome import no_tree, why_stopped
 from omdt.methods.search.partial_tree import to_policy
-from omdt.methods.search.rounds import Rounds
-from omdt.methods.search.turns import CoarseFirst, Proof, take_turns
+from omdt.methods.search.proofs import begin_proof
+from omdt.methods.search.turns import Proof, take_turns
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Claim, Stop
 from omdt.task import Task
@@ -43,7 +42,8 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         model = Model.of(task, options.settings, watch)
         if options.certificate is not None:
             check_certifiable(model, options.certificate)
-        incumbent = Incumbent(model, limits.gap, watch)
+        recorded = options.certificate is not None and not model.searchable
+        incumbent = Incumbent(model, GAP_SEARCHED * limits.gap if recorded else limits.gap, watch)
         local = climber(model, incumbent, limits.seed, watch)
         outcome = _searched(model, local, limits, watch, options)
         stop = Stop.COMPLETE if outcome.complete else why_stopped(outcome.proof, watch)
@@ -54,7 +54,7 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         policy = to_policy(incumbent.tree, task.splits, model.mdp)
         tree = shrunk(policy, model.mdp, task.splits, watch.closing(), task.allowed)
         bound = outcome.bound
-        if isinstance(outcome.proof, Rounds) and options.certificate is not None:
+        if options.certificate is not None and outcome.proof is not None:
             bound = certified(outcome.proof, incumbent, tree, bound, options.certificate)
     return Claim(tree, max(bound, incumbent.value), stop)
 
@@ -70,26 +70,9 @@ def _searched(model: Model, local: Climber, limits: Limits, watch: Watch, option
         enumerated = enumerate_trees(model, local.questions, incumbent, local.consider, watch)
         if enumerated is not None:
             return _Outcome(enumerated, complete=True)
-    proof = _proof(local, limits, watch, options)
+    proof = begin_proof(local, limits, watch, options)
     try:
         take_turns(proof, local, watch)
     finally:
         proof.stop()
     return _Outcome(proof.bound, proof.done, proof)
-
-
-def _proof(local: Climber, limits: Limits, watch: Watch, options: SearchOptions) -> Proof:
-    """The proof that fits the task."""
-    incumbent = local.incumbent
-
-    def fine(*, may_pin: bool) -> Rounds:
-        return Rounds(incumbent, limits, watch, options.executor, may_pin=may_pin)
-
-    searchable, settings = incumbent.model.searchable, incumbent.model.settings
-    if options.certificate is not None:
-        # A certificate has no words for pinned states, nor for ranges of thresholds.
-        return fine(may_pin=False)
-    if searchable and settings.coarse_first_nodes == 0:
-        return fine(may_pin=True)
-    coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
-    return CoarseFirst(coarse, partial(fine, may_pin=True), watch) if searchable else coarse

@@ -155,11 +155,14 @@ class Model:
 
     @property
     def searchable(self) -> bool:
-        """Whether the MDP has a size that the fine search handles, and a discount, on which its bounds rest."""
-        if self.mdp.discount == 1:
-            return False
-        few_answers = self.mdp.n_states * len(self.task.splits) <= MAX_ANSWERS
-        return few_answers and (self.mdp.n_states <= self.settings.dense_states or self.acyclic)
+        """Whether the fine search handles the MDP: it has a discount, on which bounds rest, and is not too large."""
+        return self.mdp.discount < 1 and not self.too_large
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the MDP has more states or answers than the fine search handles."""
+        many_answers = self.mdp.n_states * len(self.task.splits) > MAX_ANSWERS
+        return many_answers or (self.mdp.n_states > self.settings.dense_states and not self.acyclic)
 
     def look_ahead(self, values: Floats) -> Floats:
         """[S, A] r + γ P V"""

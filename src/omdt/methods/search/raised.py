@@ -8,7 +8,7 @@ target is then lowered, level by level. Nothing of this shows in the proof itsel
 from omdt.methods.search.bounds.bases import budget_of
 from omdt.methods.search.explorers import Explorers
 from omdt.methods.search.frontier import Frontier
-from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.incumbent import Best
 from omdt.methods.search.jobs import Job
 from omdt.methods.search.nodes import Case, Goal
 from omdt.watch import Watch
@@ -34,7 +34,7 @@ class RaisedTargets:
     def __init__(
         self,
         root: Case,
-        incumbent: Incumbent,
+        incumbent: Best,
         explorers: Explorers,
         watch: Watch,
         *,

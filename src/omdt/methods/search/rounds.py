@@ -17,7 +17,7 @@ from omdt.limits import Limits
 from omdt.methods.search.bounds.bases import budget_of
 from omdt.methods.search.explorers import Explorers
 from omdt.methods.search.frontier import Frontier
-from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.incumbent import Best
 from omdt.methods.search.jobs import Job
 from omdt.methods.search.nodes import Case, Findings, Goal, Partial
 from omdt.methods.search.partial_tree import HOLE
@@ -52,7 +52,7 @@ class Rounds:
 
     def __init__(
         self,
-        incumbent: Incumbent,
+        incumbent: Best,
         limits: Limits,
         watch: Watch,
         executor: Executor | None = None,
@@ -86,20 +86,34 @@ class Rounds:
         )
 
     @property
-    def done(self) -> bool:
-        """Whether nothing remains that could be better than the incumbent by more than the gap."""
+    def exhausted(self) -> bool:
+        """Whether nothing is left to explore."""
         return self.main.top <= self._incumbent.target
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing remains that could be better than the incumbent by more than the gap.
+
+        On a majorant, trees that it credits with too much may be in the way when everything is explored.
+        """
+        return self.exhausted and self._incumbent.is_enough(self.main.bound)
 
     @property
     def bound(self) -> float:
         """No tree within the limits returns more."""
-        if not self.done:
-            return self.raised.bound(self.main)
-        return max(min(self.main.bound + self._slack, self._incumbent.unrestricted), self._incumbent.value)
+        return self._incumbent.on_task(self._bound)
 
     @property
     def steady_bound(self) -> float:
         """The same without raised targets."""
+        best = min(self.main.bound + self._slack, self._incumbent.unrestricted)
+        return self._incumbent.on_task(max(best, self._incumbent.value))
+
+    @property
+    def _bound(self) -> float:
+        """The bound in terms of the model."""
+        if not self.exhausted:
+            return self.raised.bound(self.main)
         return max(min(self.main.bound + self._slack, self._incumbent.unrestricted), self._incumbent.value)
 
     @property
@@ -120,14 +134,14 @@ class Rounds:
         self.count += 1
         self._take()
         for _ in range(min(len(self._jobs), self._model.settings.cases_per_round)):
-            if self.done or self.explorers.out_of_memory:
+            if self.exhausted or self.explorers.out_of_memory:
                 break
             self._put(self._jobs.popleft())
             self._take()
             self.raised.work(self.main)
-        self._incumbent.lower(self.bound)
+        self._incumbent.lower(self._bound)
         self._incumbent.report()
-        if not self.done:
+        if not self.exhausted:
             self._do(meanwhile)
 
     def _take(self) -> None:
@@ -147,7 +161,7 @@ class Rounds:
         if findings.tree is not None and findings.value > self._incumbent.value:
             self._incumbent.improve(findings.tree, findings.value)
         self.main.put(findings, self._max_vectors)
-        self._incumbent.lower(self.bound)
+        self._incumbent.lower(self._bound)
 
     def _findings(self, job: Job) -> Findings:
         """What comes of a case.
@@ -177,7 +191,7 @@ class Rounds:
         return Goal(self._incumbent.value, target, self.main.budget_for(needed, self._model.settings.fresh_budget))
 
 
-def _symmetries(incumbent: Incumbent) -> tuple[Symmetries, float]:
+def _symmetries(incumbent: Best) -> tuple[Symmetries, float]:
     """The symmetries of the task, and what a tree may lose when they turn it into one that is examined."""
     model = incumbent.model
     if model.task.allowed is not None:

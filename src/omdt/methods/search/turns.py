@@ -80,13 +80,13 @@ class CoarseFirst:
 
     Args:
         coarse: the coarse search.
-        begin: begins the fine search.
+        begin: begins the fine search; None if it cannot begin, or not yet.
         watch: counts the nodes of both.
         patience: part of the usual nodes of the coarse search after which the fine search begins.
     """
 
     def __init__(
-        self, coarse: CoarseSearch, begin: Callable[[], Rounds], watch: Watch, *, patience: float = 1.0
+        self, coarse: CoarseSearch, begin: Callable[[], Rounds | None], watch: Watch, *, patience: float = 1.0
     ) -> None:
         self._coarse, self._begin, self._watch, self._patience = coarse, begin, watch, patience
         self._settings = coarse.model.settings
@@ -132,7 +132,7 @@ class CoarseFirst:
     def round(self, meanwhile: Callable[[], None]) -> None:
         """A round of the one whose turn it is; beside the fine search, nothing else is done in coarse rounds."""
         before = self._watch.nodes
-        if self._fine is None or self._coarse_nodes <= self._share(self._fine) * self._fine_nodes:
+        if self._fine is None or self._fine.exhausted or self._is_turn_of_coarse(self._fine):
             self._coarse.round(meanwhile if self._fine is None else idle)
             self._coarse_nodes += self._watch.nodes - before
         else:
@@ -154,12 +154,12 @@ class CoarseFirst:
         usual = min(self._settings.coarse_first_nodes, self._settings.coarse_first_transitions / transitions)
         return self._patience * usual
 
-    def _share(self, fine: Rounds) -> float:
-        """Nodes of the coarse search per node of the fine one."""
+    def _is_turn_of_coarse(self, fine: Rounds) -> bool:
+        """Whether the coarse search has had no more than its share of the nodes."""
         # Raised targets do not count here: when they are answered is a matter of seconds.
-        if self._coarse.bound < fine.main.bound:
-            return self._settings.leading_share
-        return self._settings.trailing_share
+        leads = self._coarse.bound < fine.steady_bound
+        share = self._settings.leading_share if leads else self._settings.trailing_share
+        return self._coarse_nodes <= share * self._fine_nodes
 
 
 def idle() -> None:

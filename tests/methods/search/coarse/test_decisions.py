@@ -36,7 +36,7 @@ def test_everything_that_is_undecided_is_decided_in_some_child(seed: int, leaves
         """What remains when everything is decided step by step."""
         if complete(tree, ladders) is not None:
             return policies(tree, ladders, questions, most, mdp.n_states)
-        children = decisions.children(tree, values, Watch())
+        children = decisions.decide(tree, values, Watch()).children
         assert all(child.tree != tree for child in children)
         return set().union(*(decided(child.tree) for child in children))
 
@@ -56,7 +56,7 @@ def test_children_with_the_same_relaxation_have_the_same_choices(seed: int) -> N
     if tree is None or complete(tree, ladders) is not None:
         tree = Undecided(2)
     choices = relaxation.choices(tree)
-    for child in Decisions(relaxation, questions).children(tree, model.optimal.upper, Watch()):
+    for child in Decisions(relaxation, questions).decide(tree, model.optimal.upper, Watch()).children:
         its = relaxation.choices(child.tree)
         assert not (its & ~choices).any()
         assert not child.same or np.array_equal(its, choices)

@@ -36,7 +36,7 @@ def test_the_bound_is_above_every_completion(block: int) -> None:
         mdp = any_mdp(rng)
         relaxation, ladders, questions = relaxation_of(mdp, rng, **SWEEPS[seed % 4])
         tree = random_coarse_tree(ladders, mdp.n_actions, 1, rng)
-        bound, values = relaxation.bound(tree, relaxation.model.optimal.upper, -np.inf, Watch())
+        bound, values, _ = relaxation.bound(tree, relaxation.model.optimal.upper, -np.inf, Watch())
         states = np.arange(mdp.n_states)
         policies = np.array([questions.actions(it, states) for it in completions(tree, ladders, mdp.n_actions)])
         best = policies[np.argmax(returns(*dense(mdp), policies))]
@@ -51,7 +51,7 @@ def test_a_complete_tree_is_bounded_by_its_return(seed: int) -> None:
     mdp = random_model(rng, discount=0.9).mdp()
     relaxation, *_ = relaxation_of(mdp, rng, coarse_sweeps=1000, coarse_settled=0.0)
     action = int(rng.integers(mdp.n_actions))
-    bound, _ = relaxation.bound(Leaf(action), relaxation.model.optimal.upper, -1e9, Watch())
+    bound, *_ = relaxation.bound(Leaf(action), relaxation.model.optimal.upper, -1e9, Watch())
     policy = np.full(mdp.n_states, action)
     assert bound == pytest.approx(float(exact_return(mdp, policy)), rel=1e-9, abs=1e-9)
 
@@ -62,7 +62,7 @@ def test_a_bound_below_the_target_ends_the_computation(seed: int) -> None:
     mdp = random_mdp(rng)
     relaxation, *_ = relaxation_of(mdp, rng)
     optimal = relaxation.model.optimal.upper
-    bound, values = relaxation.bound(Leaf(0), optimal, np.inf, Watch())
+    bound, values, _ = relaxation.bound(Leaf(0), optimal, np.inf, Watch())
     assert float(exact_return(mdp, np.zeros(mdp.n_states, dtype=np.int64))) <= bound <= mdp.initial @ optimal + 1e-6
     assert np.all(values <= optimal)
 

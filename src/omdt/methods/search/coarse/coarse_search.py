@@ -6,7 +6,8 @@ not depend on one another, so several threads may compute them, and the result i
 
 import heapq
 import itertools
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -16,8 +17,9 @@ from omdt import planning
 from omdt.limits import Limits
 from omdt.mdp import Floats
 from omdt.methods.search.coarse.coarse_tree import CoarseTree, Undecided, complete
-from omdt.methods.search.coarse.decisions import Child, Decisions
+from omdt.methods.search.coarse.decisions import Child, Decision, Decisions
 from omdt.methods.search.coarse.ladders import Ladders
+from omdt.methods.search.coarse.observing import CoarseObserver, Unobserved
 from omdt.methods.search.coarse.relaxation import Relaxation
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.partial_tree import Tree
@@ -40,6 +42,15 @@ class CoarseNode:
     values: Floats | None
 
 
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """What a round has made of a node: a decision about it, unless time ran out, and the nodes in its place."""
+
+    node: CoarseNode
+    decision: Decision | None
+    nodes: list[CoarseNode]
+
+
 class CoarseSearch:
     """Proves that no tree is better than the incumbent, or how much better one might be.
 
@@ -49,9 +60,11 @@ class CoarseSearch:
         consider: called with every tree that may be better than the incumbent, to improve it.
         limits: threads and memory.
         watch: the clock; every bound counts as a node.
+        observer: hears what is decided and closed.
 
     Attributes:
         model: the model of the task.
+        observer: as above.
         count: how many rounds there were.
         out_of_memory: never; what does not fit is forgotten.
         slow: a node takes about as long as the evaluation of a tree.
@@ -60,11 +73,17 @@ class CoarseSearch:
     out_of_memory, slow = False, True
 
     def __init__(
-        self, incumbent: Incumbent, questions: Ranks, consider: Callable[[Tree], None], limits: Limits, watch: Watch
+        self,
+        incumbent: Incumbent,
+        questions: Ranks,
+        consider: Callable[[Tree], None],
+        limits: Limits,
+        watch: Watch,
+        observer: CoarseObserver | None = None,
     ) -> None:
         model = incumbent.model
         self.model, self._incumbent, self._questions, self._consider = model, incumbent, questions, consider
-        self._watch = watch
+        self._watch, self.observer = watch, Unobserved() if observer is None else observer
         self._ladders = Ladders(questions)
         self._relaxation = Relaxation(model, self._ladders)
         self._decisions = Decisions(self._relaxation, questions)
@@ -73,7 +92,7 @@ class CoarseSearch:
         self._max_vectors = max(1, limits.memory_limit * 2**20 // 3 // (8 * model.mdp.n_states))
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, CoarseNode]] = []
-        self._put(CoarseNode(incumbent.unrestricted, Undecided(model.size.depth), None))
+        self._put(CoarseNode(self._first(incumbent.unrestricted), Undecided(model.size.depth), None))
         many = limits.threads > 1 and model.mdp.transitions.nnz >= model.settings.threaded_transitions
         self._pool = ThreadPoolExecutor(limits.threads) if many else None
 
@@ -111,18 +130,32 @@ class CoarseSearch:
         self.count += 1
         taken = self._take()
         try:
-            explored = map(self._explored, taken) if self._pool is None else self._pool.map(self._explored, taken)
-            found = list(explored)
+            found = list((map if self._pool is None else self._pool.map)(self._explored, taken))
         except OutOfTimeError:
-            found = [[node] for node in taken]
-        for nodes in found:
-            self._watch.count(len(nodes))
-            for node in nodes:
+            found = [Explored(node, None, [node]) for node in taken]
+        for explored in found:
+            self._watch.count(len(explored.nodes))
+            if explored.decision is not None:
+                self.observer.decided(explored.node.tree, explored.decision.path, explored.decision.middle)
+            for node in explored.nodes:
                 self._put(node)
         self._thin()
         self._incumbent.lower(self.bound)
         self._incumbent.report()
         meanwhile()
+
+    def remaining(self, watch: Watch) -> Iterator[CoarseNode]:
+        """The nodes that are open, with values that show their bounds up to rounding; those found before come first.
+
+        Args:
+            watch: ends the computation of values that were forgotten by an `OutOfTimeError`.
+        """
+        for _, _, node in sorted(self._heap, key=lambda it: (it[2].values is None, *it[:2])):
+            if node.values is not None or node.bound >= self._incumbent.unrestricted:
+                yield replace(node, values=self._known(node))
+            else:
+                bound, values = self._relaxation.bound(node.tree, self._optimal, node.bound, watch)
+                yield CoarseNode(bound, node.tree, values)
 
     def stop(self) -> None:
         """End the threads."""
@@ -137,17 +170,26 @@ class CoarseSearch:
             taken.append(heapq.heappop(self._heap)[2])
         return taken
 
-    def _explored(self, node: CoarseNode) -> list[CoarseNode]:
-        """The nodes that take the place of a node, with their bounds."""
-        values = self._optimal if node.values is None else node.values
-        children = self._decisions.children(node.tree, values, self._watch)
-        return [self._bounded(child, node, values) for child in children]
+    def _explored(self, node: CoarseNode) -> Explored:
+        """What is decided about a node, and the nodes that take its place, with their bounds."""
+        values = self._known(node)
+        decision = self._decisions.decide(node.tree, values, self._watch)
+        return Explored(node, decision, [self._bounded(child, node, values) for child in decision.children])
+
+    def _known(self, node: CoarseNode) -> Floats:
+        """[S] values above those of every completion."""
+        return self._optimal if node.values is None else node.values
 
     def _bounded(self, child: Child, node: CoarseNode, values: Floats) -> CoarseNode:
         if child.same:
             return replace(node, tree=child.tree)
-        bound, lower = self._relaxation.bound(child.tree, values, self._incumbent.target, self._watch)
-        return CoarseNode(min(bound, node.bound), child.tree, lower)
+        bound, lower, possible = self._relaxation.bound(child.tree, values, self._incumbent.target, self._watch)
+        bound = min(bound, node.bound)
+        return CoarseNode(self._first(bound) if possible else bound, child.tree, lower)
+
+    def _first(self, bound: float) -> float:
+        """A bound as it counts: until there is a tree, what may return −∞ at best may nevertheless have the first."""
+        return max(bound, -sys.float_info.max) if self._incumbent.tree is None else bound
 
     def _put(self, node: CoarseNode) -> None:
         """Add a node to those that are open, unless nothing in it is better than the incumbent."""
@@ -157,8 +199,10 @@ class CoarseSearch:
                 heapq.heappush(self._heap, (-node.bound, next(self._counter), node))
                 return
             self._close(min(node.bound, self._evaluated(tree)))
+            self.observer.evaluated(node.tree, tree, self._known(node))
         else:
             self._close(node.bound)
+            self.observer.closed(node.tree, self._known(node))
 
     def _close(self, bound: float) -> None:
         self._closed = max(self._closed, bound)

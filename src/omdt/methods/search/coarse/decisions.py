@@ -46,6 +46,20 @@ class Child(NamedTuple):
     same: bool
 
 
+class Decision(NamedTuple):
+    """What is decided about a coarse tree.
+
+    Attributes:
+        path: the way to the cut or the end that it is about.
+        middle: the first question of the upper half of a range; None for an end.
+        children: the coarse trees that take the place of the tree.
+    """
+
+    path: Path
+    middle: int | None
+    children: list[Child]
+
+
 class Decisions:
     """Decides about coarse trees."""
 
@@ -53,8 +67,8 @@ class Decisions:
         self._relaxation, self._questions = relaxation, questions
         self._model, self._ladders = relaxation.model, relaxation.ladders
 
-    def children(self, tree: CoarseTree, values: Floats, watch: Watch) -> list[Child]:
-        """The coarse trees that take the place of an incomplete one.
+    def decide(self, tree: CoarseTree, values: Floats, watch: Watch) -> Decision:
+        """What is decided about an incomplete coarse tree.
 
         Args:
             tree: the coarse tree.
@@ -63,15 +77,20 @@ class Decisions:
         """
         watch.check()
         decided = self._next(tree, self._losses(tree, values), watch)
+        middle = None
         if isinstance(decided, tuple):
             path, cut = decided
-            children = [Child(placed(tree, path, cut._replace(asked=half)), False) for half in halves(cut.asked)]
+            lower, upper = halves(cut.asked)
+            children = [Child(placed(tree, path, cut._replace(asked=half)), False) for half in (lower, upper)]
+            middle = upper.low
         elif self._is_leaf(decided.node, tree):
-            children = [Child(placed(tree, decided.path, leaf), False) for leaf in self._leaves(decided)]
+            path = decided.path
+            children = [Child(placed(tree, path, leaf), False) for leaf in self._leaves(decided)]
         else:
-            children = [Child(placed(tree, decided.path, node), True) for node in self._subtrees(decided)]
+            path = decided.path
+            children = [Child(placed(tree, path, node), True) for node in self._subtrees(decided)]
         narrow = ((narrowed(child.tree, self._ladders, self._relaxation.everywhere), child.same) for child in children)
-        return [Child(found, same) for found, same in narrow if found is not None]
+        return Decision(path, middle, [Child(found, same) for found, same in narrow if found is not None])
 
     def _next(self, tree: CoarseTree, losses: Floats, watch: Watch) -> End | tuple[Path, Cut]:
         """The undecided end or the cut whose decision is estimated to lower the bound most."""
@@ -150,7 +169,7 @@ class Decisions:
         """What an undecided end is estimated to lose in the states that reach it for certain."""
         if len(states) == 0:
             return 0.0
-        if node.depth == 0:
+        if node.depth == 0 or len(self._questions) == 0:
             return float(losses[states].sum(axis=0).min())
         left, right = self._questions.sums(states, losses[states])
         return float((left.min(axis=1) + right.min(axis=1)).min())

@@ -7,8 +7,9 @@ the unrestricted optimum as soon as leaves with a decided action contain states 
 **Sweeps** that begin with the values of a less decided tree give a valid bound at any time (`lowering`). A state is
 updated again only after a successor has changed, so a sweep costs as much as it changes.
 
-Where sweeps take too many passes, or without a discount stop too high because values are not supported (`support`),
-policy iteration finds the values (`planning.restricted_values`).
+Without a discount, sweeps may stop too high: values that are not supported are deflated then, and sweeps go on
+(`support`). Where sweeps take too many passes, or nothing is left to deflate, policy iteration finds the values
+(`planning.restricted_values`).
 """
 
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from omdt.mdp import EPSILON, MDP, Bools, Floats
 from omdt.methods.search.coarse.coarse_tree import CoarseTree, ends
 from omdt.methods.search.coarse.ladders import Ladders
 from omdt.methods.search.coarse.lowering import Sweeping, lower
-from omdt.methods.search.coarse.support import is_supported
+from omdt.methods.search.coarse.support import comes_to_unsupported, deflate, supporting_actions
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf
 from omdt.watch import Watch
@@ -30,6 +31,10 @@ VISIT_SWEEPS, SMALL_VISITS, SMALL_REST = 10, 1e-6, 1e-2
 """Visits only choose what is decided next: sweeps that estimate them, visits below which a state passes none on, and
 visits in one sweep below which there are no further sweeps."""
 
+MAX_DEFLATIONS = 20
+"""Maximum number of deflations per coarse tree. Each takes about as long as two sweeps and deals with one set of states
+that can be visited for ever, or with several of the same value."""
+
 
 class Relaxed(NamedTuple):
     """The bound of a coarse tree.
@@ -37,10 +42,12 @@ class Relaxed(NamedTuple):
     Attributes:
         bound: no completion returns more.
         values: [S] above the value of every completion.
+        possible: whether some completion may be allowed by the rules.
     """
 
     bound: float
     values: Floats
+    possible: bool = True
 
 
 class Relaxation:
@@ -74,12 +81,12 @@ class Relaxation:
         """
         choices = self.choices(tree)
         if not choices.any(axis=1).all():
-            return Relaxed(-np.inf, above)
+            return Relaxed(-np.inf, above, possible=False)
         V = above.copy()
         if self.model.mdp.discount == 1:
             V[self.model.mdp.terminal] = 0.0
-        bound, settled = self._swept(choices, V, target, watch)
-        if bound > target and not (settled and self._supported(choices, V, self._least(bound, target))):
+        bound, settled = self._lowered(choices, V, target, watch)
+        if bound > target and not settled:
             V = np.minimum(V, self._solved(choices, V, self._least(bound, target), watch))
             bound = self._return(V)
         return Relaxed(bound, V)
@@ -89,6 +96,21 @@ class Relaxation:
         policy = np.where(choices, q, -np.inf).argmax(axis=1)
         visits: Floats = _visits(self.model.arrays, policy)
         return visits
+
+    def _lowered(self, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
+        """Lower V as far as that is cheap; the bound that it gives, and whether policy iteration would hardly help."""
+        bound, settled = self._swept(choices, V, target, watch)
+        for _ in range(MAX_DEFLATIONS if self._circular else 0):
+            if bound <= target or not settled:
+                return bound, settled
+            least = self._least(bound, target)
+            unsupported = self._unsupported(choices, V, least)
+            if unsupported is None:
+                return bound, True
+            if deflate(self.model.arrays, self._sweeping, choices, V, unsupported) <= least:
+                return bound, False
+            bound, settled = self._swept(choices, V, target, watch)
+        return bound, settled and not self._circular
 
     def _swept(self, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
         """Lower V by sweeps; the bound that it gives, and whether further sweeps would change little."""
@@ -116,13 +138,12 @@ class Relaxation:
             2 * len(V) * EPSILON * float(np.abs(values).max()) if values.max() < np.inf else 0.0
         )
 
-    def _supported(self, choices: Bools, V: Floats, least: float) -> bool:
-        """Whether the values that sweeps have settled at are earned by a policy, as far as can be told."""
-        mdp = self.model.mdp
-        if not self._circular:
-            return True
+    def _unsupported(self, choices: Bools, V: Floats, least: float) -> Bools | None:
+        """[S] the states whose values are not supported; None if supporting actions do not lead there."""
+        mdp, arrays = self.model.mdp, self.model.arrays
         known = mdp.terminal | (V == -np.inf) if mdp.endless is not None else V <= least
-        return is_supported(self.model.arrays, self._sweeping, choices, V, known, self._starts, 2 * least)
+        action = supporting_actions(arrays, self._sweeping, choices, V, known, 2 * least)
+        return action < 0 if comes_to_unsupported(arrays, action, self._starts) else None
 
     def _solved(self, choices: Bools, V: Floats, accuracy: float, watch: Watch) -> Floats:
         """The values of the relaxation by policy iteration, from above."""

@@ -29,6 +29,7 @@ class Statement:
         room: the absolute gap; a part of it is the margin.
         raised: whether the target is higher than a proof of the tree needs.
         questions: what the trees may ask; None for thresholds on every feature.
+        objective: what is maximised, in PRISM's syntax; None for the discounted return.
     """
 
     policy: Ints
@@ -37,6 +38,7 @@ class Statement:
     room: float
     raised: bool
     questions: check.Questions | None = None
+    objective: str | None = None
 
 
 class Measures:

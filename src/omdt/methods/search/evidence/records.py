@@ -41,6 +41,8 @@ class Records:
             "discount": discount,
             "policy": check.policy_digest(statement.policy),
         }
+        if statement.objective is not None:
+            head["objective"] = statement.objective
         if statement.questions is not None:
             head["asks"] = to_dict(statement.questions)
         self._writer = Writer(stream, head)

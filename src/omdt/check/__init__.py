@@ -1,0 +1,85 @@
+"""Check: whether a solution's tree has the value it claims, and whether a certificate proves its bound.
+
+These files import numpy, one another, and nothing else of omdt: whoever doubts the search reads them instead. They run
+by themselves, `python -m omdt.check SOLUTION MODEL.npz --certificate FILE`, or behind `omdt check`. The page "What
+proven means here" of the documentation has the mathematics in full, and the format of a certificate.
+
+To be shown is that no tree within the size limit returns more than the bound B. A *case* is a partial tree with fixed
+leaves and open places; case 0 is a single open place. A case is either branched at an open place into every action as a
+leaf and every question that divides the place, or closed, because no tree that completes it returns more than B:
+
+- by *losses*. For a vector U let δ(s, a) = U(s) − r(s, a) − γ P(s, a)·U. A policy with discounted visits x returns
+  p0·U − Σ x δ, so a policy that returns more than B loses less than the budget β = p0·U − B. A set F of leaves loses,
+  inside F, at least p0·W − λ β, for every vector W with W ≤ (1 + λ) δ + γ P W on F and W ≤ λ δ + γ P W elsewhere. The
+  losses of disjoint parts of a tree add up; when they reach the budget, the case is closed. What *every* subtree of a
+  certain size loses in a region is a claim, proven by cases of its own.
+- by *options*. V bounds all trees of the case if an agent gains nothing on V that plays the actions of fixed leaves and
+  elsewhere keeps an action until it leaves a box: a set of states that every leaf around the present state contains.
+- by its *value*, if no place is open.
+
+Vectors need not be exact: one that violates its inequality by e proves e / (1 − γ) less (`Arithmetic.error_of`). Every
+violation is computed with a bound on its own rounding error (`Arithmetic.rounding`), which is zero with `--exact`.
+"""
+
+from .asked import Asked, read_asked
+from .cases import Problem
+from .chain import Chain
+from .claimed import Case, Size, policy_digest
+from .coarse import CoarseChecker, based_on, decoded
+from .fine import RECORD, STEP, Checker
+from .induction import Induction
+from .ladders import Ladders, Range
+from .losses import Context, Pending, losses_of, make_context
+from .model import Model, read_model
+from .options import Options
+from .questions import Questions
+from .ranges import CoarseTree, Cut, Growth, Leaf, Undecided, choices
+from .reading import FORMAT, HEAD, MAX_LINE, SOLUTION, RejectedError, UnreadableError, records
+from .symmetries import Renaming, slack_of
+from .verdict import RANGES, Verdict, check, words
+
+__all__ = [
+    "FORMAT",
+    "HEAD",
+    "MAX_LINE",
+    "RANGES",
+    "RECORD",
+    "SOLUTION",
+    "STEP",
+    "Asked",
+    "Case",
+    "Chain",
+    "Checker",
+    "CoarseChecker",
+    "CoarseTree",
+    "Context",
+    "Cut",
+    "Growth",
+    "Induction",
+    "Ladders",
+    "Leaf",
+    "Model",
+    "Options",
+    "Pending",
+    "Problem",
+    "Questions",
+    "Range",
+    "RejectedError",
+    "Renaming",
+    "Size",
+    "Undecided",
+    "UnreadableError",
+    "Verdict",
+    "based_on",
+    "check",
+    "choices",
+    "decoded",
+    "losses_of",
+    "make_context",
+    "policy_digest",
+    "read_asked",
+    "read_model",
+    "records",
+    "slack_of",
+    "words",
+]

@@ -1,0 +1,120 @@
+"""The proof by ranges: follows a certificate whose nodes are coarse trees, each closed by a vector.
+
+Node 0 stands for all trees. A node is either decided, and other nodes take its place (`ranges`), or closed by a vector
+that no choice raises which a tree of this node can make (`induction`). The records are
+
+    ["decide", node, path, middle]            what is decided at the end of a path; null unless a range is divided
+    ["close", [node, …], exponent, narrow]    + a vector for all these nodes
+
+The numbers of a vector are whole multiples of 2^exponent. The bytes hold their differences to the previous vector,
+which is rounded down to such multiples before: n ≥ 0 as 2 n and n < 0 as −2 n − 1, first the lowest byte of every
+state, then the second lowest ones, and so on.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+
+from .claimed import Size
+from .induction import Induction
+from .ladders import Ladders
+from .ranges import CoarseTree, Growth, choices
+from .reading import Floats, Ints, Json, RejectedError, UnreadableError, counted, readable, require, typed
+
+LARGEST_MULTIPLE = 2.0**53  # absolute value of a multiple of 2^exponent, so that every one is a floating-point number
+EXPONENTS = (-300, 300)  # of the numbers of a vector, at least and at most, so that no product underflows or overflows
+MAX_NODES = 5_000_000  # open nodes at any time; more would take gigabytes
+
+Vector: TypeAlias = Floats
+
+
+def decoded(raw: bytes, exponent: int, previous: Vector) -> Vector:
+    """The vector of a record."""
+    S = len(previous)
+    low, high = EXPONENTS
+    readable(low <= exponent <= high, f"a vector cannot be of multiples of 2^{exponent}")
+    readable(len(raw) % S == 0 and len(raw) <= 7 * S, f"a vector has {len(raw)} bytes, not up to 7 per state")
+    codes = np.zeros(S, dtype=np.int64)
+    for i, plane in enumerate(np.frombuffer(raw, dtype=np.uint8).reshape(-1, S)):
+        codes |= plane.astype(np.int64) << (8 * i)
+    multiples = based_on(previous, exponent) + ((codes >> 1) ^ -(codes & 1))
+    readable(bool(np.all(np.abs(multiples) <= LARGEST_MULTIPLE)), "a vector has numbers that are too large")
+    return np.ldexp(multiples.astype(np.float64), exponent)
+
+
+def based_on(previous: Vector, exponent: int) -> Ints:
+    """[S] the multiples of 2^exponent that differences are counted from."""
+    with np.errstate(over="ignore"):
+        multiples = np.floor(np.ldexp(previous, -exponent))
+    return np.clip(multiples, -LARGEST_MULTIPLE, LARGEST_MULTIPLE).astype(np.int64)
+
+
+class CoarseChecker:
+    """Follows a certificate record by record."""
+
+    def __init__(self, induction: Induction, ladders: Ladders, size: Size, bound: float) -> None:
+        self.induction, self.ladders, self.bound = induction, ladders, bound
+        self.growth = Growth(ladders, size, induction.S, induction.A)
+        self.open: dict[int, CoarseTree] = {0: self.growth.root}
+        self.nodes, self.vectors = 1, 0
+        self.previous = np.zeros(induction.S)
+
+    def follow(self, records: Iterator[tuple[list[Json], bytes]]) -> None:
+        """Check everything up to the end."""
+        for number, (record, raw) in enumerate(records):
+            kind = record[0] if record else None
+            try:
+                if kind == "decide" and len(record) == 4 and not raw:
+                    self._decide(*record[1:])
+                elif kind == "close" and len(record) == 4:
+                    self._close(raw, *record[1:])
+                else:
+                    raise UnreadableError("it is neither a decision nor a vector that closes nodes")
+            except RejectedError as error:
+                raise RejectedError(f"record {number} ({kind}): {error}") from None
+            except ValueError as error:
+                raise UnreadableError(f"record {number}, {record!r:.80}, is not understood: {error}") from None
+        if self.open:
+            number, tree = min(self.open.items())
+            opens = counted(len(self.open), "node is", "nodes are")
+            raise RejectedError(f"{opens} left open, such as node {number}: {tree!r:.200}")
+
+    def _decide(self, number: Json, path: Json, middle: Json) -> None:
+        tree = self._taken(number)
+        sides = [typed(side, int, "a side") for side in typed(path, list, "a path")]
+        readable(all(side in (0, 1) for side in sides), "a side is neither left (0) nor right (1)")
+        before = None if middle is None else typed(middle, int, "where a range is divided")
+        for child in self.growth.children(tree, tuple(sides), before):
+            self.open[self.nodes] = child
+            self.nodes += 1
+        require(len(self.open) <= MAX_NODES, "there are too many nodes")
+
+    def _close(self, raw: bytes, numbers: Json, exponent: Json, narrow: Json) -> None:
+        self.vectors += 1
+        self.previous = decoded(raw, typed(exponent, int, "the exponent of a vector"), self.previous)
+        readable(isinstance(narrow, bool), f"{narrow!r:.40} is no truth value")
+        vector = self.induction.numbers(self.previous)
+        for number in typed(numbers, list, "the nodes of a vector"):
+            tree = self._taken(number)
+            choice = choices(tree, self.ladders, (self.induction.S, self.induction.A))
+            try:
+                shown = self.induction.bound(vector, choice, narrow=bool(narrow))
+            except RejectedError as error:
+                raise RejectedError(f"node {number}: {error}") from None
+            require(self.shows(shown), f"the vector of node {number} allows {float(shown):.9g}")
+
+    def shows(self, earned: float) -> bool:
+        """Whether it is within the bound to earn as much."""
+        offset = self.induction.number(self.induction.asked.offset)
+        total = earned + offset + 2 * self.induction.unit * (abs(earned) + abs(offset))
+        if math.isinf(self.bound) or math.isinf(earned):
+            return earned == -math.inf or self.bound == math.inf
+        return bool(total <= self.induction.number(self.bound))
+
+    def _taken(self, number: Json) -> CoarseTree:
+        """An open node, which is open no more."""
+        node = typed(number, int, "the number of a node")
+        require(node in self.open, f"node {node} is not open")
+        return self.open.pop(node)

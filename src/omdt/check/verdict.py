@@ -1,0 +1,186 @@
+"""The verdict: whether a solution's tree has the value it claims, and whether a certificate proves its bound."""
+
+import gzip
+import math
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from .cases import Problem
+from .chain import Chain
+from .claimed import Claimed, Size, policy_digest
+from .coarse import CoarseChecker
+from .fine import Checker
+from .induction import Induction
+from .ladders import Ladders
+from .model import EPSILON, Model
+from .questions import division
+from .reading import HEAD, Ints, Json, RejectedError, UnreadableError, counted, readable, records, require, typed
+
+RANGES = "ranges"  # what the head of a certificate calls a proof by ranges of questions; others are proofs by cases
+
+Content: TypeAlias = Iterator[tuple[list[Json], bytes]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was verified."""
+
+    value: float  # of the tree, recomputed
+    bound: float | None  # that the certificate proves; None without one
+    cases: int = 0  # in the proof, and likewise
+    claims: int = 0
+    losses: int = 0
+    questions: str = ""  # what the trees may ask that the bound is about; empty for thresholds on every feature
+    forbid: bool = False  # whether the tree was to name no unavailable action in a state that can be reached
+    vectors: int = 0  # that close the nodes of a proof by ranges
+    objective: str = ""  # what value and bound are figures of; empty for the discounted return
+    minimised: bool = False  # whether these figures are to be small, so that the bound is a lower one
+
+
+def check(model: Model, solution: Json, certificate: Path | None, *, exact: bool = False) -> Verdict:
+    """Check a solution, given the content of its file, and its bound if there is a certificate.
+
+    `exact` computes with rational numbers, which takes long. An `UnreadableError` says that a file is not what it
+    should be, a `RejectedError` that something that is claimed is not proven.
+    """
+    claimed = Claimed(solution, model)
+    asked = claimed.objective
+    model = replace(model, rewards=asked.rewards, discount=asked.discount)
+    value = _check_tree(claimed, model, exact=exact)
+    verdict = Verdict(value, None, forbid=claimed.forbid, objective=asked.words, minimised=asked.sign < 0)
+    if certificate is None:
+        return verdict
+    if claimed.limit is None:
+        raise RejectedError("the solution has no limit on the size, so there is nothing to prove")
+    verdict = replace(verdict, bound=claimed.bound, questions=claimed.questions.words())
+    try:
+        with open(certificate, "rb") as file:
+            readable(file.read(len(HEAD)) == HEAD, f"{certificate} is no certificate: it does not begin like one")
+            file.seek(0)
+            content = records(gzip.GzipFile(fileobj=file), 8 * sum(model.rewards.shape))
+            return _follow(content, model, claimed, claimed.limit, verdict, exact=exact)
+    except OSError as error:
+        raise UnreadableError(f"cannot read {certificate}: {error.strerror or error}") from None
+    except (EOFError, zlib.error) as error:
+        raise UnreadableError(f"{certificate} is damaged: {error}") from None
+
+
+def _follow(content: Content, model: Model, claimed: Claimed, size: Size, verdict: Verdict, *, exact: bool) -> Verdict:
+    """The verdict with the counts of the proof, which is followed."""
+    record, _ = next(content)
+    head = typed(record[1] if len(record) == 2 else None, dict, "the head of the certificate")
+    target = claimed.objective.sign * claimed.bound
+    _check_head(head, model, size, claimed)
+    _check_asked(claimed, model)
+    if head.get("proof") == RANGES:
+        ladders = Ladders(claimed.questions, model.features, model.feature_names)
+        _check_questions(head, sum(len(ladder.numbers) for ladder in ladders.ladders))
+        if target == math.inf:
+            # There is nothing to prove; the file is only read to its end.
+            return replace(verdict, cases=1, vectors=sum(record[0] == "close" for record, _ in content))
+        ranges = CoarseChecker(Induction(model, claimed.objective, exact=exact), ladders, size, target)
+        ranges.follow(content)
+        return replace(verdict, cases=ranges.nodes, vectors=ranges.vectors)
+    require(model.discount < 1 and math.isfinite(target), "a proof by cases needs a discount and a finite bound")
+    problem = Problem(model, claimed.questions, exact=exact)
+    _check_questions(head, problem.sides.shape[1])
+    checker = Checker(problem, size, target)
+    checker.follow(content)
+    return replace(verdict, cases=checker.cases, claims=len(checker.claims), losses=len(checker.losses))
+
+
+def _check_tree(claimed: Claimed, model: Model, *, exact: bool) -> float:
+    """The figure of the solution's tree; raises unless its size, its actions and its value are as claimed."""
+    shape = f"the tree has depth {claimed.size.depth} and {counted(claimed.size.leaves, 'leaf', 'leaves')}"
+    require(claimed.limit is None or claimed.limit.covers(claimed.size), f"{shape}: too large")
+    if claimed.forbid:
+        _check_available(claimed.policy, model)
+    if model.discount < 1:
+        problem = Problem(model, exact=exact)
+        low, high = problem.value(claimed.policy)
+        largest = float(problem.largest_return)
+    else:
+        chain = Chain(Induction(model, claimed.objective, exact=exact), claimed.policy)
+        low, high = chain.value()
+        largest = chain.largest
+    low, high = sorted((claimed.objective.shown(low), claimed.objective.shown(high)))
+    if math.isinf(low):
+        require(claimed.value == low, f"the value of the tree is {low}, but the solution claims {claimed.value!r}")
+        return float(low)
+    # A solver that finds the values of all states together rounds a few times, relative to the largest of them.
+    tolerance = (high - low) + EPSILON * (4 * abs(claimed.value) + 16 * largest)
+    value = float(low + high) / 2
+    right = low - tolerance <= claimed.value <= high + tolerance
+    require(right, f"the tree returns {value!r}, but the solution claims {claimed.value!r}")
+    return value
+
+
+def _check_available(policy: Ints, model: Model) -> None:
+    """Raise if the tree names an action in a state that some policy reaches and that does not offer it."""
+    if model.available is not None:
+        reached = model.reached(np.ones(model.rewards.shape, dtype=np.bool_))
+        missing = reached & ~model.available[np.arange(len(policy)), policy]
+        s = int(missing.argmax())
+        named = f"in state {s} the tree names {model.action_names[policy[s]]!r:.80}, which is not available there"
+        require(not missing[s], f"the solution forbids unavailable actions, but {named}")
+
+
+def _check_asked(claimed: Claimed, model: Model) -> None:
+    """Raise unless every node divides the states that come to it as a question does, whatever number it names."""
+    listed = claimed.questions.groups is not None
+    # Unless questions are listed, every threshold may be asked.
+    if not listed and not any(equality for _, equality, _, _ in claimed.asked):
+        return
+    sides = claimed.questions.sides(*claimed.questions.columns(model.features, model.feature_names))
+    for feature, equality, states, right in claimed.asked:
+        if (listed or equality) and right.any() and not right.all():
+            known = {division(side) for side in sides[states].T}
+            unknown = f"the tree asks {feature!r:.80} a question that the solution does not name"
+            require(division(right) in known, unknown)
+
+
+def _check_head(head: dict[str, Json], model: Model, size: Size, claimed: Claimed) -> None:
+    """Raise if a certificate says of itself that it is about something else than the solution."""
+    other = "the certificate is about trees that may ask other questions than the solution says"
+    require(head.get("asks") == claimed.stated, other)
+    objective = head.get("objective")
+    require((objective or "") == claimed.objective.words, f"the certificate is about {objective!r:.80}")
+    S, A = model.rewards.shape
+    true = {"states": S, "actions": A, "depth": size.depth, "leaves": size.leaves, "discount": model.discount}
+    for key, its in true.items():
+        said = head.get(key)
+        require(said == its, f"the certificate is about {said!r:.40} {key}, the problem has {its}")
+    # A proof by ranges is written while trees are still improved; it is about all of them.
+    own = head.get("proof") == RANGES or head.get("policy") == policy_digest(claimed.policy)
+    require(own, "the certificate belongs to another tree")
+
+
+def _check_questions(head: dict[str, Json], number: int) -> None:
+    said = head.get("questions")
+    require(said == number, f"the certificate is about {said!r:.40} questions, the problem has {number}")
+
+
+def words(verdict: Verdict) -> str:
+    """What was verified, in words."""
+    names, what = "names no unavailable action", f" of {verdict.objective}" if verdict.objective else ""
+    if verdict.bound is None:
+        kept = f", and the tree {names}" if verdict.forbid else ""
+        return f"value {verdict.value:.9g}{what} VERIFIED{kept}; the bound was not checked, that takes --certificate"
+    returns = f"{names} and returns" if verdict.forbid else "returns"
+    trees = "tree within the limits" + (f" that asks only for {verdict.questions}" if verdict.questions else "")
+    than = f"{'less' if verdict.minimised else 'more'} than {verdict.bound:.9g}"
+    if verdict.objective:
+        said = f"VERIFIED: the value{what} is {verdict.value:.9g} for the tree, and for no {trees} {than}"
+    else:
+        said = f"VERIFIED: the tree {returns} {verdict.value:.9g}, and no {trees} {than}"
+    if verdict.vectors:
+        return f"{said} ({counted(verdict.cases, 'node', 'nodes')}, {counted(verdict.vectors, 'vector', 'vectors')})"
+    return (
+        f"{said} ({counted(verdict.cases, 'case', 'cases')}, {counted(verdict.claims, 'claim', 'claims')}, "
+        f"{counted(verdict.losses, 'loss', 'losses')})"
+    )

@@ -1,0 +1,29 @@
+"""A tree that is exported as a PRISM module decides in Storm exactly as it decides here."""
+
+import numpy as np
+import pytest
+from corpus_cases import FOLDER, properties
+from corpus_trees import random_tree, read
+
+from omdt.export import to_prism
+
+pytestmark = pytest.mark.needs("stormpy")
+
+MODELS = ("bets", "cards", "election", "lake", "mutex", "power", "workshop")
+"""Models with Boolean variables, with several initial states, with commands without a label, and with variables that
+have the name of a function (`round`) or of a formula."""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_module_leaves_the_policy_of_the_tree(name, tmp_path):
+    from storm_witness import value_of_module, value_of_tree
+
+    path, exceptional = FOLDER / f"{name}.prism", 0
+    for seed in range(3):
+        tree = random_tree(read(path), np.random.default_rng(seed))
+        exceptional += len(tree.exceptions)
+        for text in properties(name):
+            expected = value_of_tree(path, text, tree)
+            found = value_of_module(path, text, to_prism(tree), tmp_path)
+            assert found == pytest.approx(expected, rel=1e-9, abs=1e-12), (seed, text)
+    assert exceptional > 0
