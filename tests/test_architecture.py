@@ -72,13 +72,25 @@ MAY_IMPORT: dict[str, set[str]] = {
     "imitating": BASIC | FIRST_THREE | ASKED | {"methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "processes", "solution", "solving", "watch"},
+    "tradeoffs": BASIC
+    | FIRST_THREE
+    | ASKED
+    | {
+        "check",
+        "methods",
+        "planning",
+        "questions",
+        "solution",
+        "solving",
+        "source",
+        "tradeoffs",
+        "unavailable",
+        "watch",
+    },
     "environments": BASIC | FIRST_THREE | {"environments", "source"},
     "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "objective", "properties", "source"},
     "export": BASIC | FIRST_THREE | {"export"},
 }
-MAY_IMPORT["tradeoffs"] = (
-    BASIC | FIRST_THREE | ASKED | {"methods", "planning", "solution", "solving", "source", "tradeoffs", "watch"}
-)
 BEFORE_THE_COMMAND_LINE = {*MAY_IMPORT, "reproduce", "report"}
 MAY_IMPORT["report"] = BEFORE_THE_COMMAND_LINE - {"reproduce"}
 MAY_IMPORT["reproduce"] = BEFORE_THE_COMMAND_LINE

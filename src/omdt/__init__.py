@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from omdt.solution import load as load
     from omdt.solving import solve as solve
     from omdt.splits import Splits as Splits
+    from omdt.tradeoffs.alternatives import alternatives as alternatives
     from omdt.tradeoffs.front import front as front
     from omdt.tradeoffs.front_points import Front as Front
     from omdt.tree import TreePolicy as TreePolicy
@@ -37,6 +38,7 @@ _HOME = {
     "Solution": "solution",
     "Splits": "splits",
     "TreePolicy": "tree",
+    "alternatives": "tradeoffs.alternatives",
     "compare": "comparing",
     "evaluate": "planning",
     "from_gymnasium": "formats.from_gymnasium",

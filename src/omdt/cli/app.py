@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from omdt.cli.alternatives import alternatives
 from omdt.cli.check import check
 from omdt.cli.compare import compare
 from omdt.cli.envs import envs
@@ -32,7 +33,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Problems": (envs, info),
-    "Trees": (solve, front, compare, export, report, check, reproduce),
+    "Trees": (solve, front, alternatives, compare, export, report, check, reproduce),
 }
 """The commands under the headings of the help."""
 

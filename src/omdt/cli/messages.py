@@ -23,13 +23,15 @@ FLAGS = {
     "processes": "--processes",
     "discount": "--discount",
     "unavailable": "--unavailable",
+    "within": "--within",
+    "limit": "--limit",
 } | {
     name: declared.flag
     for method in METHODS.values()
     for name, declared in method.options.declared().items()
     if declared.flag is not None
 }
-"""The flag that sets each parameter of `omdt.solve` and `omdt.compare`."""
+"""The flag that sets each parameter of `omdt.solve`, `omdt.compare` and `omdt.alternatives`."""
 
 
 def tell(message: str) -> None:

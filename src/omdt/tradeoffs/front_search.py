@@ -29,8 +29,8 @@ WAVE_SECONDS = 1.0
 to be proven in it, so that larger ones learn from them."""
 
 FIRST_PATIENCE = 0.05
-"""How long the first proofs wait with the fine search, as a part of what a single proof waits: they are short, and from
-them the later ones learn which search fits the problem."""
+"""Estimated seconds for which the coarse search is alone in the first proofs: they are short, and from them the later
+ones learn which search fits the problem."""
 
 Listener = Callable[[Size, TracePoint], None]
 """Hears of a size, and of seconds, value and bound when one of these has improved."""
@@ -129,7 +129,10 @@ class FrontSearch:
 
     @property
     def _patience(self) -> float:
-        """How long the next proof waits with the fine search: not at all if that has proven the size before."""
+        """How long the next proof waits with the fine search: not at all if that has proven the size before.
+
+        If the coarse search has, it is alone for as long as in a proof of one size.
+        """
         proofs = [one.proven_by_fine for one in self.searches if one.proven_by_fine is not None]
         if not proofs:
             return FIRST_PATIENCE

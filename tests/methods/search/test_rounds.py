@@ -36,7 +36,7 @@ def test_budget_grows_with_the_target_of_a_wide_gap() -> None:
     rounds = rounds_of(model_of(environment("frozenlake_4x4")), gap=2.0)
     for value in (-10.0, -9.0, -8.95):
         rounds._incumbent.value = value
-        goal = rounds._goal()
+        goal = rounds.goal()
         assert goal.target == rounds._incumbent.target
         assert goal.budget >= rounds.explorers.knowledge.bases.losses.optimum - goal.target
 

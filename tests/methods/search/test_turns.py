@@ -25,6 +25,7 @@ def both(name: str, depth: int, **fields: object) -> tuple[CoarseFirst, LocalSea
     "shares",
     [
         {"coarse_first_nodes": 10**9, "coarse_first_transitions": 1e18},
+        {"coarse_first_nodes": 10, "waiting_share": 1e9, "max_waiting_seconds": 1e9},
         {"coarse_first_nodes": 1, "leading_share": 0.0, "trailing_share": 0.0},
         {"coarse_first_nodes": 20, "leading_share": 1.0, "trailing_share": 1.0},
     ],
@@ -39,11 +40,13 @@ def test_every_mixture_proves_the_same(shares: dict[str, float]) -> None:
 
 
 def test_the_fine_search_begins_when_the_coarse_one_has_had_its_nodes() -> None:
-    proof, _, watch = both("frozenlake_12x12", 3, coarse_first_nodes=30)
+    proof, _, watch = both("frozenlake_12x12", 3, coarse_first_nodes=30, waiting_share=1e-9)
     assert proof.slow
     while proof.slow:
-        assert watch.nodes < 30
+        coarse = watch.nodes
         proof.round(idle)
+    assert coarse >= 30
+    assert proof.count == 1
     assert not proof.done
     bounds = [proof.bound]
     for _ in range(6):
@@ -54,8 +57,60 @@ def test_the_fine_search_begins_when_the_coarse_one_has_had_its_nodes() -> None:
     proof.stop()
 
 
+def nodes_before_the_fine_search(**fields: float) -> int:
+    """Nodes of the coarse search before the first round of the fine one."""
+    proof, _, watch = both("frozenlake_12x12", 3, coarse_first_nodes=50, **fields)
+    nodes = 0
+    while proof.slow:
+        nodes = watch.nodes
+        proof.round(idle)
+    proof.stop()
+    return nodes
+
+
+def test_the_fine_search_waits_as_long_as_its_tables_are_estimated_to_take() -> None:
+    at_once = nodes_before_the_fine_search(waiting_share=1e-9)
+    waited = nodes_before_the_fine_search(waiting_share=5.0)
+    limited = nodes_before_the_fine_search(waiting_share=5.0, max_waiting_seconds=2.0)
+    assert 50 <= at_once < 100 <= limited < 150 <= waited
+
+
+def test_while_it_waits_the_turns_are_those_of_a_slow_proof() -> None:
+    proof, _, watch = both("frozenlake_12x12", 3, coarse_first_nodes=10, waiting_share=5.0)
+    turns: list[int] = []
+    while watch.nodes < 20:
+        proof.round(lambda: turns.append(proof.count))
+    assert proof.slow
+    assert turns == list(range(1, len(turns) + 1))
+    proof.stop()
+
+
+def test_the_clock_may_end_the_preparation() -> None:
+    proof, _, watch = both("frozenlake_8x8", 3, coarse_first_nodes=1)
+    proof.round(watch.interrupt)
+    assert not proof.done
+    assert proof.slow
+    proof.stop()
+
+
+def test_shares_are_counted_in_estimated_seconds() -> None:
+    """With equal shares, both are estimated to have taken the same time, up to one round."""
+    shares = {"leading_share": 1.0, "trailing_share": 1.0}
+    proof, _, watch = both("frozenlake_12x12", 3, coarse_first_nodes=100, **shares)
+    nodes = {"coarse": 0, "fine": 0}
+    while watch.nodes < 3000:
+        before, coarse = watch.nodes, proof._coarse.count
+        proof.round(idle)
+        nodes["coarse" if proof._coarse.count > coarse else "fine"] += watch.nodes - before
+    proof.stop()
+    assert nodes["fine"] > 0
+    spent = proof._coarse_share(proof._fine)
+    assert nodes["coarse"] / 100 == pytest.approx(spent, rel=0.3)
+
+
 def test_many_transitions_shorten_the_first_turn() -> None:
     proof, *_ = both("system_administrator_tree", 2, coarse_first_transitions=1.0)
+    proof.round(idle)
     proof.round(idle)
     assert not proof.slow
     proof.stop()

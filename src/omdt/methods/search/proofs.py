@@ -23,7 +23,7 @@ def begin_proof(
         limits: how much work may go into it.
         watch: the clock.
         options: whether there is a certificate, and who else explores.
-        patience: how long the coarse search is alone, as a part of the usual time.
+        patience: as in `CoarseFirst`.
     """
     incumbent = local.incumbent
 

@@ -121,6 +121,12 @@ class Rounds:
         """Whether there was not enough memory to go on."""
         return self.explorers.out_of_memory
 
+    def goal(self) -> Goal:
+        """The goal of the proof, with the incumbent as it is now."""
+        target = self._incumbent.target
+        needed = budget_of(self.explorers.knowledge.bases.losses.optimum, target)
+        return Goal(self._incumbent.value, target, self.main.budget_for(needed, self._model.settings.fresh_budget))
+
     def stop(self) -> None:
         """End all processes that explore."""
         self.explorers.stop()
@@ -146,7 +152,7 @@ class Rounds:
 
     def _take(self) -> None:
         """Let the best cases be explored, with the incumbent as it is now, until as many as possible are under way."""
-        settings, goal = self._model.settings, self._goal()
+        settings, goal = self._model.settings, self.goal()
         nodes = min(settings.nodes_per_case, 2**self.count)
         # A case that takes long is cut off for raised targets to have their turn.
         seconds = settings.slice_seconds if self.raised.active else np.inf
@@ -183,12 +189,6 @@ class Rounds:
             meanwhile()
         except MemoryError:
             self.explorers.run_out_of_memory()
-
-    def _goal(self) -> Goal:
-        """The goal of the proof, with the incumbent as it is now."""
-        target = self._incumbent.target
-        needed = budget_of(self.explorers.knowledge.bases.losses.optimum, target)
-        return Goal(self._incumbent.value, target, self.main.budget_for(needed, self._model.settings.fresh_budget))
 
 
 def _symmetries(incumbent: Best) -> tuple[Symmetries, float]:

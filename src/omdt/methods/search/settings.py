@@ -46,8 +46,7 @@ class SearchSettings:
     """Estimated seconds of evaluations per step of a climb; beyond, only the most promising neighbours are tried."""
 
     resolution: int = 64
-    """Thresholds per column, evenly spread over a region, that count as different when the most promising are chosen:
-    with more values than twice this number, the best questions would all be neighbours of a single one."""
+    """Evenly spread thresholds per column among which the most promising are chosen; else all would be neighbours."""
 
     pair_thresholds: int = 32
     """Thresholds per column for which the best stumps on both sides are found by one pass over many states."""
@@ -56,8 +55,8 @@ class SearchSettings:
     """Entries of the histogram of that pass: 32 MB."""
 
     hopeful_shortfall: float = 2.0
-    """From `impatient_states` on, a climb begins only with trees that fall short of the unrestricted optimum by at
-    most this multiple of what the incumbent falls short."""
+    """From `impatient_states` on, climbs begin only with trees whose shortfall from the unrestricted optimum is at most
+    this multiple of the incumbent's."""
 
     # Coarse models
 
@@ -71,7 +70,7 @@ class SearchSettings:
     """Estimated seconds of evaluations on a coarse model."""
 
     coarse_trees: int = 4
-    """Trees that are taken from a coarse model, the last incumbents there: its returns are estimates only."""
+    """Trees taken from a coarse model, the last incumbents there: several, because its returns are only estimates."""
 
     refitted_trees: int = 5
     """Trees that are fitted one after another, each to the gains around the one before; later ones hardly differ."""
@@ -80,8 +79,7 @@ class SearchSettings:
     """Random changes per restart; more of them would lose what makes the incumbent good."""
 
     forbidden_loss: float = 1e3
-    """Estimated loss of a forbidden action in one state, as a multiple of the sum of all other gains: a fitted tree
-    accepts any other loss first."""
+    """Estimated loss of a forbidden action per state, as a multiple of all other gains: any other loss is preferred."""
 
     polishing_share: float = 0.1
     """Largest part of the time limit that is kept back to evaluate all small changes of the last best tree."""
@@ -115,7 +113,7 @@ class SearchSettings:
     """Estimated steps of GMRES per policy that is evaluated by kept factors."""
 
     dense_entries: int = 50_000_000
-    """Most entries of the dense array over states, actions and states that a dense inverse needs beside it."""
+    """Maximum number of entries of the dense array [S, A, S] that a dense inverse needs beside it."""
 
     swept_states: int = 600
     """From this many states on, bounds are computed by sweeps where states have few successors."""
@@ -152,7 +150,7 @@ class SearchSettings:
     """Growing subtrees examined per table entry; the entry is a valid bound also when these were not enough."""
 
     min_entries: int = 100
-    """Entries that a table may have however little memory there is."""
+    """Minimum number of entries per table, however little memory there is."""
 
     bytes_per_entry: int = 1000
     """Rough size of a table entry with its region and its leaves."""
@@ -160,10 +158,10 @@ class SearchSettings:
     # Options
 
     max_boxes: int = 50_000
-    """Boxes per partial tree; with more, the option bound takes longer than branching."""
+    """Maximum number of boxes per partial tree; with more, the option bound takes longer than branching."""
 
     max_box_operations: float = 1e10
-    """Floating-point operations for the inverses of the boxes of one partial tree: a few seconds."""
+    """Maximum floating-point operations for the inverses of the boxes of one partial tree: a few seconds."""
 
     max_box_transitions: float = 3e7
     """Transitions within all boxes of one partial tree; with more, sweeps need too much memory."""
@@ -214,9 +212,8 @@ class SearchSettings:
     """Cases whose findings are put together per round, between two turns of the local search."""
 
     cases_under_way: int = 32
-    """Cases that are explored or wait for it at the same time, whatever the number of processes, so that results do not
-    depend on it. With four rounds of cases, other processes have enough to do while this one climbs; more cases would
-    be explored with an old incumbent."""
+    """Cases that are explored or wait for it, whatever the number of processes, so that results do not depend on it:
+    four rounds of cases keep other processes busy while this one climbs; more would be for an old incumbent."""
 
     nodes_per_case: int = 128
     """Nodes per case and round; the first rounds explore fewer, so that a first bound comes soon."""
@@ -225,18 +222,14 @@ class SearchSettings:
     """Tables are made anew when the budget has shrunk to this part of the one they were made for."""
 
     solo_seconds: float = 1.0
-    """Seconds of exploration after which other processes are started: starting them takes about as long. Compilation
-    does not count, so that this process compiles what they need and they only load it."""
+    """Seconds of exploration, without compilation, before other processes are started, which takes about as long."""
 
     max_lost_workers: int = 5
     """After this many losses of a process, or of a job on its way to one, this process explores alone."""
 
     # Raised targets
 
-    raised_levels: tuple[float, ...] = (
-        *(0.999, 0.98, 0.95, 0.9, 0.8, 0.6, 0.5),
-        *(0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1),
-    )
+    raised_levels: tuple[float, ...] = (0.999, 0.98, 0.95, 0.9, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
     """Raised targets, as parts of the way from the incumbent to the unrestricted optimum, easiest first."""
 
     patience: float = 10.0
@@ -257,15 +250,22 @@ class SearchSettings:
     """Coarse trees decided about per round, whatever the number of threads, so that results do not depend on it."""
 
     coarse_first_nodes: int = 1000
-    """Nodes of the coarse search before the fine search begins: about a second; 0 for the fine search alone."""
+    """Nodes of the coarse search that are estimated to take a second; 0 for the fine search alone."""
 
-    coarse_first_transitions: float = 3e7
+    coarse_first_transitions: float = 2e7
     """Transitions of all these nodes together, which limits their number where every state has many successors."""
 
-    leading_share: float = 3.0
-    """Nodes of the coarse search per node of the fine search while the coarse one has the lower bound."""
+    waiting_share: float = 0.4
+    """The fine search waits until the coarse search has taken this part of the seconds that the fine one needs to fill
+    its tables, both estimated. Below 1, because the fine search is more often the one that proves."""
 
-    trailing_share: float = 0.125
+    max_waiting_seconds: float = 20.0
+    """Most estimated seconds of waiting: raised targets lower the bound long before all tables are filled."""
+
+    leading_share: float = 1.0
+    """Estimated seconds of the coarse search per second of the fine search while the coarse one has the lower bound."""
+
+    trailing_share: float = 0.04
     """The same while it has not."""
 
     coarse_sweeps: int = 40

@@ -10,8 +10,9 @@ from typing import Protocol
 
 from omdt.methods.search.climbing import Climber
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
+from omdt.methods.search.fine_effort import FineEffort, exclusion_seconds, fine_effort
 from omdt.methods.search.rounds import Rounds
-from omdt.watch import Watch
+from omdt.watch import OutOfTimeError, Watch
 
 
 class Proof(Protocol):
@@ -74,15 +75,19 @@ def rounds(proof: Proof, local: Climber, watch: Watch) -> Iterator[None]:
 
 
 class CoarseFirst:
-    """The coarse search, and after some nodes without a proof the fine search beside it.
+    """The coarse search, and after some time without a proof the fine search beside it.
 
-    The search with the lower bound has the larger share of the nodes.
+    Time is estimated and never measured. The first nodes of the coarse search are estimated to take a second. Then the
+    fine search is prepared, which tells how long it will take to fill its tables (`fine_effort`). Whether they pay is
+    not known before the proof, as with skis that one may rent or buy: the fine search waits until the coarse search has
+    taken a share of that time. Afterwards the search with the lower bound has the larger share of the time.
 
     Args:
         coarse: the coarse search.
         begin: begins the fine search; None if it cannot begin, or not yet.
         watch: counts the nodes of both.
-        patience: part of the usual nodes of the coarse search after which the fine search begins.
+        patience: minimum estimated seconds of the coarse search before the fine search is prepared; 0 if there is no
+            need to find out whether its tables pay.
     """
 
     def __init__(
@@ -91,12 +96,13 @@ class CoarseFirst:
         self._coarse, self._begin, self._watch, self._patience = coarse, begin, watch, patience
         self._settings = coarse.model.settings
         self._fine: Rounds | None = None
+        self._effort = FineEffort(0.0, 0.0)
         self._coarse_nodes, self._fine_nodes = 0, 0
 
     @property
     def count(self) -> int:
-        """How many rounds there were; those of the fine search, once it has begun."""
-        return self._coarse.count if self._fine is None else self._fine.count
+        """How many rounds there were; those of the fine search while it has rounds."""
+        return self._coarse.count if self._fine is None or self.slow else self._fine.count
 
     @property
     def done(self) -> bool:
@@ -126,20 +132,20 @@ class CoarseFirst:
 
     @property
     def slow(self) -> bool:
-        """Whether only the coarse search has begun."""
-        return self._fine is None
+        """Whether the coarse search is alone: the fine one has had no rounds yet, or nothing is left for it."""
+        return self._fine is None or self._fine.count == 0 or self._fine.exhausted
 
     def round(self, meanwhile: Callable[[], None]) -> None:
         """A round of the one whose turn it is; beside the fine search, nothing else is done in coarse rounds."""
         before = self._watch.nodes
-        if self._fine is None or self._fine.exhausted or self._is_turn_of_coarse(self._fine):
-            self._coarse.round(meanwhile if self._fine is None else idle)
+        if self._fine is None or self._fine.exhausted or self._coarse_seconds < self._coarse_share(self._fine):
+            self._coarse.round(meanwhile if self.slow else idle)
             self._coarse_nodes += self._watch.nodes - before
         else:
             self._fine.round(meanwhile)
             self._fine_nodes += self._watch.nodes - before
-        if self._fine is None and self._coarse_nodes >= self._first_nodes and not self._coarse.done:
-            self._fine = self._begin()
+        if self._fine is None and self._coarse_seconds >= self._first_seconds and not self._coarse.done:
+            self._prepare()
 
     def stop(self) -> None:
         """End threads and processes."""
@@ -147,19 +153,44 @@ class CoarseFirst:
         if self._fine is not None:
             self._fine.stop()
 
-    @property
-    def _first_nodes(self) -> float:
-        """Nodes of the coarse search before the fine search begins."""
-        transitions = int(self._coarse.model.mdp.transitions.nnz)
-        usual = min(self._settings.coarse_first_nodes, self._settings.coarse_first_transitions / transitions)
-        return self._patience * usual
+    def _prepare(self) -> None:
+        """Begin the fine search if it can begin, and estimate its effort."""
+        self._fine = self._begin()
+        if self._fine is None:
+            return
+        knowledge = self._fine.explorers.knowledge
+        try:
+            basis = knowledge.bases.general(self._fine.goal(), self._watch)
+            self._effort = fine_effort(knowledge.model, knowledge.bases.regions, basis.losses, self._watch)
+        except OutOfTimeError:
+            return
 
-    def _is_turn_of_coarse(self, fine: Rounds) -> bool:
-        """Whether the coarse search has had no more than its share of the nodes."""
+    @property
+    def _coarse_seconds(self) -> float:
+        """Estimated seconds of the coarse search so far."""
+        transitions = int(self._coarse.model.mdp.transitions.nnz)
+        nodes = min(self._settings.coarse_first_nodes, self._settings.coarse_first_transitions / transitions)
+        return self._coarse_nodes / nodes
+
+    @property
+    def _first_seconds(self) -> float:
+        """Estimated seconds of the coarse search before the fine search is prepared."""
+        return max(self._patience, self._waiting_share * exclusion_seconds(self._coarse.model))
+
+    @property
+    def _waiting_share(self) -> float:
+        """Estimated seconds of the coarse search per second that the fine search will take to fill its tables."""
+        return self._settings.waiting_share if self._patience > 0 else 0.0
+
+    def _coarse_share(self, fine: Rounds) -> float:
+        """Estimated seconds that the coarse search may take altogether until the fine search has its next round."""
+        settings, effort = self._settings, self._effort
+        waiting = min(settings.max_waiting_seconds, self._waiting_share * effort.tables)
+        if fine.count == 0:
+            return waiting
         # Raised targets do not count here: when they are answered is a matter of seconds.
-        leads = self._coarse.bound < fine.steady_bound
-        share = self._settings.leading_share if leads else self._settings.trailing_share
-        return self._coarse_nodes <= share * self._fine_nodes
+        share = settings.leading_share if self._coarse.bound < fine.steady_bound else settings.trailing_share
+        return max(waiting, share * (waiting + effort.node * self._fine_nodes))
 
 
 def idle() -> None:

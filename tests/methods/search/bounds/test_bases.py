@@ -18,7 +18,7 @@ from strategies import environment
 
 def test_raised_targets_leave_the_tables_of_the_proof_where_they_are() -> None:
     rounds = rounds_of(model_of(environment("frozenlake_4x4")))
-    knowledge, goal = rounds.explorers.knowledge, rounds._goal()
+    knowledge, goal = rounds.explorers.knowledge, rounds.goal()
     root = root_of(knowledge)
     explore(knowledge, root, goal, 1, Watch())
     proof = knowledge.bases._general[False]

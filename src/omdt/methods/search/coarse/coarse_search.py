@@ -154,8 +154,8 @@ class CoarseSearch:
             if node.values is not None or node.bound >= self._incumbent.unrestricted:
                 yield replace(node, values=self._known(node))
             else:
-                bound, values = self._relaxation.bound(node.tree, self._optimal, node.bound, watch)
-                yield CoarseNode(bound, node.tree, values)
+                relaxed = self._relaxation.bound(node.tree, self._optimal, node.bound, watch)
+                yield CoarseNode(relaxed.bound, node.tree, relaxed.values)
 
     def stop(self) -> None:
         """End the threads."""

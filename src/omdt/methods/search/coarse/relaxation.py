@@ -79,7 +79,10 @@ class Relaxation:
             target: a bound as low as this is low enough.
             watch: ends the computation by an `OutOfTimeError`.
         """
-        choices = self.choices(tree)
+        return self.bound_of(self.choices(tree), above, target, watch)
+
+    def bound_of(self, choices: Bools, above: Floats, target: float, watch: Watch) -> Relaxed:
+        """The same for all policies that take one of some actions [S, A] in each state."""
         if not choices.any(axis=1).all():
             return Relaxed(-np.inf, above, possible=False)
         V = above.copy()
