@@ -18,6 +18,7 @@ from dataclasses import replace
 from omdt.limits import Limits
 from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.model import Model
+from omdt.methods.search.turns import Waiting
 from omdt.solution import Claim
 from omdt.task import Size
 from omdt.tradeoffs.front_size import Found, SizeSearch
@@ -28,9 +29,9 @@ WAVE_SECONDS = 1.0
 """Estimated seconds of the nodes in the first wave for the size with the widest gap: long enough for most small sizes
 to be proven in it, so that larger ones learn from them."""
 
-FIRST_PATIENCE = 0.05
-"""Estimated seconds for which the coarse search is alone in the first proofs: they are short, and from them the later
-ones learn which search fits the problem."""
+FIRST = Waiting(seconds=0.05)
+"""How long the fine search waits in the first proofs: they are short, and from them the later ones learn which search
+fits the problem."""
 
 Listener = Callable[[Size, TracePoint], None]
 """Hears of a size, and of seconds, value and bound when one of these has improved."""
@@ -124,19 +125,9 @@ class FrontSearch:
                 return
 
     def _advance(self, search: SizeSearch) -> None:
-        search.advance(self._patience)
+        lessons = [one.lesson for one in self.searches if one.lesson is not None]
+        search.advance(lessons[-1] if lessons else FIRST)
         self._share(search)
-
-    @property
-    def _patience(self) -> float:
-        """How long the next proof waits with the fine search: not at all if that has proven the size before.
-
-        If the coarse search has, it is alone for as long as in a proof of one size.
-        """
-        proofs = [one.proven_by_fine for one in self.searches if one.proven_by_fine is not None]
-        if not proofs:
-            return FIRST_PATIENCE
-        return 0.0 if proofs[-1] else 1.0
 
     def _share(self, search: SizeSearch) -> None:
         """Offer the tree of one size to all others, and its bound to all smaller ones."""

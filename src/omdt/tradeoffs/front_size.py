@@ -14,7 +14,7 @@ from omdt.methods.search.model import Model
 from omdt.methods.search.outcome import why_stopped
 from omdt.methods.search.partial_tree import Split, Tree, count_leaves, to_policy
 from omdt.methods.search.proofs import begin_proof
-from omdt.methods.search.turns import CoarseFirst, Proof, rounds
+from omdt.methods.search.turns import USUAL, CoarseFirst, Proof, Waiting, rounds
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Stop
 from omdt.tree import TreePolicy
@@ -50,7 +50,7 @@ class SizeSearch:
         self._proof: Proof | None = None
         self._known = self.incumbent.unrestricted
         self.begun = self.over = self.complete = False
-        self._patience = 1.0
+        self._waiting = USUAL
         self._steps = self._searched()
 
     @property
@@ -69,17 +69,17 @@ class SizeSearch:
         return math.inf if self.incumbent.tree is None else max(0.0, self.steady_bound - self.incumbent.value)
 
     @property
-    def proven_by_fine(self) -> bool | None:
-        """Whether the fine search has found the proof, and not the coarse search; None if they did not compete."""
-        return self._proof.proven_by_fine if isinstance(self._proof, CoarseFirst) else None
+    def lesson(self) -> Waiting | None:
+        """How long the fine search had better wait for other sizes; None if nothing was learned about that."""
+        return self._proof.lesson if isinstance(self._proof, CoarseFirst) else None
 
-    def advance(self, patience: float) -> None:
+    def advance(self, waiting: Waiting) -> None:
         """Do the next piece of work.
 
         Args:
-            patience: how long a proof that begins now waits with the fine search, as in `CoarseFirst`.
+            waiting: how long the fine search waits for the coarse one in a proof that begins now.
         """
-        self._patience, self.begun = patience, True
+        self._waiting, self.begun = waiting, True
         if next(self._steps, self) is self:
             self._end()
 
@@ -139,7 +139,7 @@ class SizeSearch:
                 self._settle()
                 return
         options = SearchOptions(settings=model.settings)
-        self._proof = begin_proof(local, self._limits, self.watch, options, patience=self._patience)
+        self._proof = begin_proof(local, self._limits, self.watch, options, waiting=self._waiting)
         yield from rounds(self._proof, local, self.watch)
 
     def _settle(self) -> None:

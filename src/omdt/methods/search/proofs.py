@@ -9,12 +9,12 @@ from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.evidence.ranges import RangeRecorder
 from omdt.methods.search.majorant import Majorising
 from omdt.methods.search.rounds import Rounds
-from omdt.methods.search.turns import CoarseFirst, Proof
+from omdt.methods.search.turns import USUAL, CoarseFirst, Proof, Waiting
 from omdt.watch import Watch
 
 
 def begin_proof(
-    local: Climber, limits: Limits, watch: Watch, options: SearchOptions, *, patience: float = 1.0
+    local: Climber, limits: Limits, watch: Watch, options: SearchOptions, *, waiting: Waiting = USUAL
 ) -> Proof:
     """The proof that fits the task of a local search.
 
@@ -23,7 +23,7 @@ def begin_proof(
         limits: how much work may go into it.
         watch: the clock.
         options: whether there is a certificate, and who else explores.
-        patience: as in `CoarseFirst`.
+        waiting: how long the fine search waits for the coarse one.
     """
     incumbent = local.incumbent
 
@@ -41,8 +41,8 @@ def begin_proof(
         return fine(may_pin=True)
     coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
     if searchable:
-        return CoarseFirst(coarse, partial(fine, may_pin=True), watch, patience=patience)
+        return CoarseFirst(coarse, partial(fine, may_pin=True), watch, waiting=waiting)
     if incumbent.model.mdp.discount == 1:
         majorising = Majorising(incumbent, local.consider, limits, watch, options.executor)
-        return CoarseFirst(coarse, majorising.begin, watch, patience=patience)
+        return CoarseFirst(coarse, majorising.begin, watch, waiting=waiting)
     return coarse
