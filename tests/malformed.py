@@ -136,7 +136,6 @@ def bad_drn() -> dict[str, Bad]:
         "many rewards": ("action east [0, 2]", "action east [0, 2, 3]"),
         "discount": ("@type: MDP", "// discount 1.5\n@type: MDP"),
         "no initial state": (" init", ""),
-        "deep name": ("@type: MDP", f'// action east is called "{"[" * 1000}\n@type: MDP'),
         "deep JSON for a name": ("@type: MDP", f'// action east is called "a"{"[" * 100_000}"\n@type: MDP'),
         "a name that is no text": ("@type: MDP", '// action east is called "a" + "b"\n@type: MDP'),
         "a long line": ("@model", "@model " + "x" * 2_000_000),

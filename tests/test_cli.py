@@ -596,7 +596,6 @@ def test_what_is_assumed_about_a_file_is_said_on_standard_error(run):
 @pytest.mark.parametrize(
     ("problem", "settings", "fragment"),
     [
-        ("robot.drn", [], "'steps', 'energy'; choose one with reward=NAME (on the command line --set reward=NAME)"),
         ("robot.drn", ["reward=time"], "not 'time'"),
         ("robot.drn", ["rewards=steps"], "no parameter 'rewards'; it takes reward, cost"),
         ("robot.drn", ["reward=steps", "reward=energy"], "set twice"),

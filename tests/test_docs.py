@@ -55,7 +55,8 @@ def test_example_runs(code: str, tmp_path: Path) -> None:
 @pytest.mark.needs("highspy")
 def test_commands_of_the_readme_work(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    commands = [line.split("#")[0].split() for line in readme.splitlines() if line.startswith("    omdt ")]
+    lines = [line for line in readme.splitlines() if line.startswith("    omdt ")]
+    commands = [shlex.split(line, comments=True) for line in lines]
     assert len(commands) >= 6
     omdt = shutil.which("omdt", path=str(Path(sys.executable).parent))
     assert omdt is not None

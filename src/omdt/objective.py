@@ -283,6 +283,7 @@ def _until(mdp: MDP, target: Bools, rewards: Floats, sign: float) -> MDP:
     traps = until.terminal & ~target
     if not traps.any():
         return until
-    # A state other than the target that is never left must not count as an end; any reward there tells them apart.
-    rewards[traps] = sign
+    # A state other than the target that is never left must not count as an end; any reward there tells them apart. The
+    # largest one also keeps heuristics with a discount away from it.
+    rewards[traps] = sign * (float(np.abs(rewards).max()) or 1.0)
     return replace(until, rewards=rewards)

@@ -10,6 +10,7 @@ from omdt import read
 from strategies import refusal
 
 DRN = "@type: MDP\n@reward_models\n{}\n@nr_states\n1\n@model\nstate 0 [{}] init{}\n//[x=1]\n\taction a\n\t\t0 : 1\n"
+ASK = "; objective=… (on the command line --property) asks for them"
 ALL_TIME = "its discounted sum over all time; targets and properties are not looked at"
 
 
@@ -43,7 +44,7 @@ def test_labels_and_files_of_properties_are_passed_over_aloud(tmp_path):
     (tmp_path / "model.pctl").touch()
     _, messages = read_with_warnings(path, discount=0.5, cost="time")
     here = f"the labels 'a', 'b', 'far away', … and {tmp_path / 'model.pctl'}"
-    assert messages == [f"{path}: minimising the reward 'time', {ALL_TIME} (here {here})"]
+    assert messages == [f"{path}: minimising the reward 'time', {ALL_TIME} (here {here}){ASK}"]
 
 
 def test_a_reward_that_is_0_everywhere_is_doubted(tmp_path):

@@ -118,6 +118,8 @@ def test_what_is_read(text: str, printed: str, words: str) -> None:
         ("Rmax=? [Cdiscount=1]", 19, "the discount must be above 0 and below 1"),
         ("Rmax=? [Cdiscount=1/0]", 19, "the discount must be above 0 and below 1"),
         ("Rmax=? [Cdiscount=x]", 19, "expected a number"),
+        ("Rmax=? [Cdiscount=1e999999999]", 19, "the discount must be above 0 and below 1"),
+        ("Pmax=? [F x=1e999]", 13, "the number is too large"),
         ("R{time}max=? [C]", 3, "the name of a reward in quotes"),
         ('Rmax=? [G "a"]', 9, 'expected F "goal", C or Cdiscount=0.99'),
     ],
@@ -127,6 +129,14 @@ def test_what_is_refused(text: str, column: int, message: str) -> None:
         Objective.parse(text)
     assert f"column {column}: " in str(found.value)
     assert message in str(found.value)
+
+
+@pytest.mark.parametrize("sign", ["(", "!", "x=1 => "])
+def test_what_is_nested_too_deeply_is_refused(sign: str) -> None:
+    with pytest.raises(InputError, match="nested too deeply"):
+        Objective.parse(f"Pmax=? [F {sign * 100_000}x=1]")
+    with pytest.raises(InputError, match="nested too deeply"):
+        parsed(f"{sign * 100_000}x=1")
 
 
 @given(st.one_of(st.text(max_size=30), st.text(alphabet='PRmaxin=?[]FGUC"a(){}&|!<>0123. =', max_size=30)))

@@ -108,6 +108,8 @@ def _unasked(named: Named, labels: "dict[str, Condition]") -> Question:
     if chosen or named.discount is not None:
         return Question(None, labels)
     around = coming_with(named.problem, jani=True)
+    if len(around.properties) > 1:
+        tell(f"{around.file} has {len(around.properties)} properties; --property with a number or name asks for one")
     if len(around.properties) != 1:
         return Question(None, labels)
     (listed,) = around.properties

@@ -94,17 +94,27 @@ def find(command_name: str, solution: Recorded, given: Given) -> Found:
 
     objective = _objective(solution, given)
     again = partial(command, command_name, solution.path)
-    name, settings, labels = given.problem, (), ()  # type: tuple[str | None, Sequence[str], Sequence[str]]
-    if name is None:
-        name, settings, labels = recorded(solution.problem, solution.source, again)
-    elif solution.source is not None:
-        labels = solution.source.labels
-    settings, labels = given.settings or settings, given.labels or labels
-    mdp = labelled(_loaded(name, settings, solution, given, objective), parsed_labels(labels))
+    name, settings, labels = _named(solution, given, again)
+    mdp = _loaded(name, settings, solution, given, objective)
+    stated = parsed_labels(labels)
+    if not given.labels:
+        # A model that the user names may have by itself what had to be added to the one that was solved.
+        stated = {label: states for label, states in stated.items() if label not in mdp.labels}
+    mdp = labelled(mdp, stated)
     if given.discount in (None, solution.discount):
         named = None if given.problem or given.settings or given.labels else again(name, settings, labels)
         mdp = recognised(mdp, objective, solution.fingerprint, name, named)
     return Found(mdp, objective, name, settings, labels)
+
+
+def _named(solution: Recorded, given: Given, again: Callable[[str], str]) -> tuple[str, Sequence[str], Sequence[str]]:
+    """PROBLEM, its settings and its labels: those that the user names, otherwise those that are recorded."""
+    settings: Sequence[str] = ()
+    if given.problem is None:
+        name, settings, labels = recorded(solution.problem, solution.source, again)
+    else:
+        name, labels = given.problem, () if solution.source is None else solution.source.labels
+    return name, given.settings or settings, given.labels or labels
 
 
 def _objective(solution: Recorded, given: Given) -> "Objective":

@@ -147,10 +147,12 @@ def _tell_of_early_end(solution: "Solution") -> None:
 def _first_line(objective: "Objective", problem: str) -> str:
     """What is shown before anything is known."""
     from omdt.objective import DISCOUNTED_RETURN
+    from omdt.tree import printable
 
     if objective == DISCOUNTED_RETURN:
         return f"solving {escape(problem)}"
-    return escape(f"{'minimising' if objective.minimised else 'maximising'} the {objective.words} of {problem}")
+    doing = "minimising" if objective.minimised else "maximising"
+    return escape(printable(f"{doing} the {objective.words} of {problem}"))
 
 
 def progress_line(value: float, bound: float, *, minimised: bool = False) -> str:

@@ -80,7 +80,7 @@ class Beside:
             InputError: if there is none.
         """
         for listed in self.properties:
-            if listed.name == which:
+            if listed.name and listed.name == which:
                 return listed
         if which.isdecimal() and 1 <= int(which) <= len(self.properties):
             return self.properties[int(which) - 1]

@@ -41,6 +41,7 @@ class ChosenReward:
         sign: 1 if it is maximised, −1 if it is minimised.
         asked: whether the user named it.
         silent: whether an objective says what counts, so that nothing has to be told.
+        sum: what is maximised or minimised, a discounted sum or a sum.
     """
 
     path: Path
@@ -49,6 +50,7 @@ class ChosenReward:
     sign: float
     asked: bool
     silent: bool = False
+    sum: str = "discounted sum"
 
     def tell(self, amounts: Sequence[float], labels: Iterable[str], *, properties: int = 0) -> None:
         """Warn which reward counts and how, and that targets do not.
@@ -68,9 +70,12 @@ class ChosenReward:
             doing = "maximising" if self.sign > 0 else "minimising"
             shown = f" (here {' and '.join(here)})" if here else ""
             other = f"; for minimising it: cost={self.name} (on the command line --set cost={self.name})"
+            if self.asked or not any(amount > 0 for amount in amounts):
+                other = ""
+            ask = "; objective=… (on the command line --property) asks for them" if here else ""
             warn_input(
-                f"{self.path}: {doing} {reward}, its discounted sum over all time; targets and properties are not "
-                f"looked at{shown}{other if not self.asked and any(amount > 0 for amount in amounts) else ''}"
+                f"{self.path}: {doing} {reward}, its {self.sum} over all time; targets and properties are not looked "
+                f"at{shown}{ask}{other}"
             )
         if not any(amounts):
             warn_input(f"{self.path}: {reward} is 0 in every state, so all trees return 0; is another one meant?")
@@ -113,7 +118,8 @@ def chosen_reward(path: Path, names: Sequence[str], options: ReadOptions) -> Cho
         )
     column = 0 if name is None else list(names).index(name)
     sign = 1.0 if options.cost is None else -1.0
-    return ChosenReward(path, names[column], column, sign, asked=name is not None, silent=asked is not None)
+    total = "sum" if options.discount == 1 else "discounted sum"
+    return ChosenReward(path, names[column], column, sign, name is not None, asked is not None, total)
 
 
 def _named(path: Path, options: ReadOptions) -> str | None:

@@ -1,5 +1,7 @@
 """State conditions from text, by recursive descent; errors name the column."""
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -44,7 +46,8 @@ def parsed(text: str) -> Condition:
         InputError: if it is no condition; the message names the column.
     """
     tokens = Tokens(text)
-    found = parse(tokens)
+    with tokens.not_too_deep():
+        found = parse(tokens)
     tokens.expect_end()
     return found
 
@@ -100,7 +103,10 @@ def _operand(tokens: Tokens) -> Operand:
     token = tokens.next
     value: Operand
     if token.kind == "number":
-        value = -float(tokens.take().text) if negative else float(tokens.take().text)
+        number = float(tokens.take().text)
+        if math.isinf(number):
+            raise tokens.error("the number is too large", token)
+        value = -number if negative else number
     elif token.kind == "name" and not negative and (token.text not in TEMPORAL or tokens.compares):
         tokens.take()
         value = {"true": 1.0, "false": 0.0}.get(token.text, token.text)

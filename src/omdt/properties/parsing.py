@@ -11,16 +11,15 @@ A name may stand before it, as in "fast": Rmin=? [F "done"], and a semicolon beh
 Storm can ask is refused, with what is possible instead.
 """
 
-from fractions import Fraction
+import math
 
-from omdt.errors import InputError
 from omdt.properties.conditions import Condition
 from omdt.properties.expressions import parse
 from omdt.properties.property import Kind, Property
 from omdt.properties.tokens import Token, Tokens
 
 POSSIBLE = 'Pmax=? [F "goal"], Pmin=? ["safe" U "bad"], Pmax=? [G "safe"], R{"time"}min=? [F "done"], Rmax=? [C]'
-"""What can be asked, by examples; the last four words of a refusal."""
+"""What can be asked, by examples, for the end of a refusal."""
 
 REFUSED = {
     "X": "the next step alone",
@@ -44,7 +43,8 @@ def parsed_property(text: str) -> Property:
     if tokens.next.kind == "text" and tokens.after_next.text == ":":
         tokens.take()
         tokens.take()
-    found = _property(tokens)
+    with tokens.not_too_deep():
+        found = _property(tokens)
     tokens.taken(";")
     tokens.expect_end()
     return found
@@ -135,20 +135,20 @@ def _discount(tokens: Tokens) -> float | None:
     if tokens.taken("=") is None:
         return None
     first = tokens.next
-    value = Fraction(_number(tokens))
+    value = _number(tokens)
     if tokens.taken("/"):
-        divisor = Fraction(_number(tokens))
-        value = value / divisor if divisor else Fraction(0)
+        divisor = _number(tokens)
+        value = value / divisor if divisor else math.inf
     if not 0 < value < 1:
         raise tokens.error("the discount must be above 0 and below 1; without a discount, write [C]", first)
-    return float(value)
+    return value
 
 
-def _number(tokens: Tokens) -> str:
+def _number(tokens: Tokens) -> float:
     token = tokens.take()
     if token.kind != "number":
         raise tokens.error("expected a number", token)
-    return token.text
+    return float(token.text)
 
 
 def _refuse(tokens: Tokens) -> None:
@@ -162,12 +162,3 @@ def _refuse_bound(tokens: Tokens) -> None:
     """Raise if an operator has a limit on the number of steps, or on a reward."""
     if tokens.sees("<=", "<", "=", ">", ">=", "{", "["):
         raise tokens.error(f"a limit on steps or rewards is not possible; possible are {POSSIBLE}", tokens.next)
-
-
-def refusal(text: str) -> str | None:
-    """Why a property cannot be asked; None if it can."""
-    try:
-        parsed_property(text)
-    except InputError as error:
-        return str(error)
-    return None

@@ -1,6 +1,8 @@
 """Tokens of PRISM's expressions and properties, with the column at which each one begins."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -122,6 +124,14 @@ class Tokens:
         """Raise unless everything is taken."""
         if self.next.kind != "end":
             raise self.error("expected the end")
+
+    @contextmanager
+    def not_too_deep(self) -> Iterator[None]:
+        """Refuse a text whose parentheses are nested too deeply to be followed."""
+        try:
+            yield
+        except RecursionError:
+            raise self.fault(self.source, self.next.column, "this is nested too deeply") from None
 
     def error(self, message: str, at: Token | None = None) -> InputError:
         """An error at the next token, or at another one."""
