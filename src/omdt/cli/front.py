@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from omdt.cli.arguments import AsJson, Depth, Discount, Fallback, Leaves, Problem, Settings
+from omdt.cli.arguments import AsJson, Depth, Discount, Fallback, Labels, Leaves, Problem, Property, Settings
+from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
-from omdt.cli.problems import load_problem
 from omdt.errors import InputError
-from omdt.printing import escape
+from omdt.printing import escape, number
 from omdt.terminal import console
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def front(
     fallback: Fallback = None,
     settings: Settings = None,
     discount: Discount = None,
+    asked: Property = None,
+    labels: Labels = None,
     as_json: AsJson = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="A CSV table on standard output and nothing else there.")
@@ -66,7 +68,7 @@ def front(
     if as_json and as_csv:
         raise InputError("--json and --csv exclude each other")
     _check_files(output, plot)
-    mdp = load_problem(problem, settings, discount, fallback)
+    mdp, objective = load_asked(Named(problem, settings, discount, fallback, asked, labels))
     with naming_flags(), showing_progress(console(stderr=True), f"front of {escape(problem)}") as progress:
         found = run(
             mdp,
@@ -78,6 +80,7 @@ def front(
             seed=seed,
             memory_limit=memory_limit,
             unavailable=unavailable,
+            objective=objective,
             progress=lambda size, point: progress.update(_progress_line(size, point)),
         )
     with saving(found.save, output), saving(lambda path: write_plot(found, path), plot):
@@ -109,4 +112,4 @@ def _check_files(output: Path | None, plot: Path | None) -> None:
 def _progress_line(size: "Size", point: "TracePoint") -> str:
     """What is shown while the search is under way."""
     _, value, bound = point
-    return f"{size.words}: value {value:.6g}   bound {bound:.6g}"
+    return f"{size.words}: value {number(value, 6)}   bound {number(bound, 6)}"

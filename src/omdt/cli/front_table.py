@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
-from omdt.printing import escape, line
+from omdt.printing import escape, line, number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +25,9 @@ def show_front(front: "Front", console: "Console") -> None:
     from omdt.tree import printable
 
     console.print(f"[bold]{escape(printable(front.largest.problem))}[/bold]  the best tree of every size\n")
+    wording = front.largest.wording
+    if not wording.default:
+        line(console, printable(f"{'minimising' if wording.minimised else 'maximising'} the {wording.what}\n"))
     table = Table(front.by, box=None, header_style="bold", pad_edge=False)
     for heading in ("value", "bound", "normalised", "proven"):
         table.add_column(heading, justify="right")
@@ -34,8 +37,8 @@ def show_front(front: "Front", console: "Console") -> None:
         kept = share(point)
         table.add_row(
             f"{front.size_of(point)}{' *' if point is marked else ''}",
-            f"{point.value:.6g}",
-            f"{point.solution.shown_bound:.6g}",
+            number(point.value, 6),
+            number(point.solution.shown_bound, 6),
             "–" if kept is None else f"{kept:.4f}",
             "yes" if point.proven else "",
             _bar(front, point),

@@ -106,7 +106,7 @@ def front_page(front: Front) -> str:
 </head>
 <body>
 <h1>{problem}</h1>
-<p class="knee">{told}</p>
+{_objective(front)}<p class="knee">{told}</p>
 <p class="hint">Every point is the best tree of its size. A filled point is proven to be the best; otherwise the bar
 reaches up to what a better tree might have at most. Select a point to see its tree.</p>
 <div class="chart">
@@ -120,6 +120,14 @@ reaches up to what a better tree might have at most. Select a point to see its t
 </body>
 </html>
 """
+
+
+def _objective(front: Front) -> str:
+    """What was asked, unless it is the discounted return."""
+    wording = front.largest.wording
+    if wording.default:
+        return ""
+    return f"<p>{'Minimising' if wording.minimised else 'Maximising'} the {escape(printable(wording.what))}.</p>\n"
 
 
 def _tree(front: Front, i: int, point: Point, shown: bool) -> str:

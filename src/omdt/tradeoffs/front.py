@@ -10,7 +10,7 @@ from omdt.methods.registry import method_named
 from omdt.methods.search.model import Model
 from omdt.methods.search.outcome import no_tree
 from omdt.methods.search.settings import DEFAULTS, SearchSettings
-from omdt.objective import DISCOUNTED_RETURN, Asked
+from omdt.objective import DISCOUNTED_RETURN, Asked, objective_of
 from omdt.rules import FALLBACK, Rule, rules_of
 from omdt.solution import MIN, Claim, Solution
 from omdt.solving import SECONDS_PER_TRANSITION, References, concluded
@@ -37,7 +37,7 @@ def front(
     memory_limit: int = 2048,
     unavailable: str = FALLBACK,
     rules: Sequence[Rule] = (),
-    objective: Asked = DISCOUNTED_RETURN,
+    objective: Asked | str = DISCOUNTED_RETURN,
     progress: Listener | None = None,
     settings: SearchSettings = DEFAULTS,
 ) -> Front:
@@ -68,13 +68,13 @@ def front(
     """
     sizes = _sizes(Size(max_depth, max_leaf_nodes), by)
     limits = Limits(time_limit, gap, seed, 1, memory_limit)
-    kept = rules_of(unavailable, rules)
+    kept, asked = rules_of(unavailable, rules), objective_of(objective)
     watch = Watch(time_limit)
     with watch.catching_interrupts(), one_thread():
         if splits is None:
-            task = Task.over_thresholds(mdp, sizes[-1], objective, kept)
+            task = Task.over_thresholds(mdp, sizes[-1], asked, kept)
         else:
-            task = Task(mdp, splits, sizes[-1], objective, kept)
+            task = Task(mdp, splits, sizes[-1], asked, kept)
         before = References.of(task, watch)
         # Afterwards up to one tree per size is evaluated.
         watch.reserve(len(sizes) * SECONDS_PER_TRANSITION * int(task.problem.transitions.nnz))

@@ -1,7 +1,7 @@
 """The knee of a front: the size from which on more questions gain little, and the sentence that says so.
 
-With values on the scale from random to optimal, the knee is the point that lies highest above the straight line from
-the first point to the last one that is better than all before it.
+The knee is the point that lies highest above the straight line from the first point to the last one, where a larger
+tree is worth considering only if it is better than all smaller ones.
 """
 
 import math
@@ -25,13 +25,13 @@ def knee(front: Front) -> Point | None:
     better = [point for point in improving(front) if math.isfinite(point.value)]
     if not better:
         return None
-    first, last = better[0], better[-1]
+    first, last = better[0], front.points[-1]
     run = front.size_of(last) - front.size_of(first)
 
-    def height(point: Point) -> float:
+    def height(point: Point) -> tuple[float, int]:
         along = (front.size_of(point) - front.size_of(first)) / run if run else 0.0
         line = maximised(front, first.value) * (1 - along) + maximised(front, last.value) * along
-        return maximised(front, point.value) - line
+        return maximised(front, point.value) - line, front.size_of(point)
 
     return max(better, key=height)
 

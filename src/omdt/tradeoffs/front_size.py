@@ -128,7 +128,8 @@ class SizeSearch:
         if smaller is not None and isinstance(local, LocalSearch) and not local.single:
             local.climb_from(smaller)
         local.climb(model.settings.first_climbs)
-        yield
+        if not local.single:
+            yield
         if incumbent.optimal_reached:
             self._settle()
             return
