@@ -19,8 +19,8 @@ from omdt.tradeoffs.front_knee import knee, knee_sentence, share, size_words
 from omdt.tradeoffs.front_points import Front, Point
 from omdt.tree import printable
 
-WIDTH = 720.0
-"""Width of the chart in pixels; on a phone it is scaled down."""
+WIDE, NARROW = 720.0, 350.0
+"""Widths of the chart on a desktop screen and on a phone, in pixels."""
 
 ENDINGS = (".svg", ".png", ".html")
 """The kinds of files that a front can be drawn into."""
@@ -47,16 +47,29 @@ def write_plot(front: Front, path: str | Path) -> None:
 
         content = front_png(front, PNG_DOTS)
     else:
-        content = (front_page(front) if ending == ".html" else front_chart(front, WIDTH)).encode()
+        content = (front_page(front) if ending == ".html" else front_chart(front, WIDE)).encode()
     write_whole(Path(path), lambda stream: stream.write(content))
 
 
 def front_html(front: Front) -> str:
-    """The sentence about the knee, the chart and the table, for notebooks and for the report."""
+    """The sentence about the knee, the chart and the table, for notebooks."""
     told = knee_sentence(front)
     return (
         f"<p><b>{escape(printable(front.largest.problem))}</b>{escape(f': {told}.' if told else '')}</p>\n"
-        f"{front_chart(front, WIDTH)}{front_table(front)}"
+        f"{front_chart(front, WIDE)}{front_table(front)}"
+    )
+
+
+def front_section(front: Front) -> str:
+    """The same for the report, with one chart for a desktop screen and one for a phone."""
+    told = knee_sentence(front)
+    return f"<p>{escape(sentence(told)) if told else ''}</p>\n{_charts(front)}{front_table(front)}"
+
+
+def _charts(front: Front) -> str:
+    return (
+        f'<div class="curve wide">\n{front_chart(front, WIDE)}</div>\n'
+        f'<div class="curve narrow">\n{front_chart(front, NARROW)}</div>\n'
     )
 
 
@@ -75,7 +88,7 @@ def _row(front: Front, i: int, point: Point, selectable: bool) -> str:
         size,
         number(point.value),
         number(point.solution.shown_bound),
-        "–" if kept is None else f"{kept:.4f}",
+        "–" if kept is None else f"{kept:.4f}".replace("-", "−"),
         "yes" if point.proven else "no",
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
@@ -109,9 +122,7 @@ def front_page(front: Front) -> str:
 {_objective(front)}<p class="knee">{told}</p>
 <p class="hint">Every point is the best tree of its size. A filled point is proven to be the best; otherwise the bar
 reaches up to what a better tree might have at most. Select a point to see its tree.</p>
-<div class="chart">
-{front_chart(front, WIDTH)}</div>
-<div id="trees" aria-live="polite">
+{_charts(front)}<div id="trees" aria-live="polite">
 {trees}</div>
 <h2>All sizes</h2>
 <div class="scroll">

@@ -67,13 +67,18 @@ def _place(figure: float, returns: Scale) -> float:
 
 def _references(front: Front, returns: Scale, width: float) -> list[str]:
     """The lines of the optimal and of the random policy."""
-    optimal, random, lines = front.largest.optimal_return, front.largest.random_return, []
-    for name, figure, dashes in (("optimal", optimal, "7 4"), ("random", random, "2 4")):
+    lines = []
+    # The first points are about as good as random, the last ones as optimal: the names are where no points are.
+    for name, figure, dashes, x, anchor in (
+        ("optimal", front.largest.optimal_return, "7 4", LEFT + 4, "start"),
+        ("random", front.largest.random_return, "2 4", width - RIGHT - 4, "end"),
+    ):
         if math.isfinite(figure):
             y = returns(figure)
             lines.append(
                 f'<path d="M{LEFT:g} {y:.1f}H{width - RIGHT:g}" stroke="{INK}" stroke-dasharray="{dashes}"'
-                f' opacity="0.7" fill="none"/><text x="{LEFT + 4:g}" y="{y - 4:.1f}" font-size="11">{name}</text>'
+                f' opacity="0.7" fill="none"/>'
+                f'<text x="{x:g}" y="{y - 4:.1f}" font-size="11" text-anchor="{anchor}">{name}</text>'
             )
     return lines
 

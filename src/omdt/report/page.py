@@ -25,7 +25,7 @@ from omdt.report.commands import solve_command
 from omdt.report.curve import anytime_curve
 from omdt.report.drawing import drawn
 from omdt.report.embedded import map_data, node_data
-from omdt.report.front import front_html
+from omdt.report.front import front_section
 from omdt.solution import Solution
 from omdt.tradeoffs.front_points import Front
 from omdt.tree import printable
@@ -80,7 +80,7 @@ def report_html(
     return templates.get_template("page.html").render(
         **_contents(solution, mdp, analysis),
         commands=[printable(command) for command in commands] or [solve_command(solution)],
-        front="" if front is None else Markup(front_html(front)),
+        front="" if front is None else Markup(front_section(front)),
     )
 
 

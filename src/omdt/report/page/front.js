@@ -2,28 +2,30 @@
 const sections = [...document.querySelectorAll(".tree")];
 const points = [...document.querySelectorAll(".point")];
 const buttons = [...document.querySelectorAll("td button")];
+const numberOf = element => Number(element.dataset.point);
 
 function choose(number) {
-  sections.forEach((section, i) => { section.hidden = i !== number; });
-  points.forEach((point, i) => {
-    point.classList.toggle("chosen", i === number);
-    point.setAttribute("aria-pressed", i === number);
-    point.setAttribute("tabindex", i === number ? "0" : "-1");
+  sections.forEach(section => { section.hidden = numberOf(section) !== number; });
+  points.forEach(point => {
+    const chosen = numberOf(point) === number;
+    point.classList.toggle("chosen", chosen);
+    point.setAttribute("aria-pressed", chosen);
+    point.setAttribute("tabindex", chosen ? "0" : "-1");
   });
-  buttons.forEach((button, i) => button.setAttribute("aria-pressed", i === number));
+  buttons.forEach(button => button.setAttribute("aria-pressed", numberOf(button) === number));
 }
 
-points.forEach((point, i) => {
+points.forEach(point => {
   point.setAttribute("role", "button");
-  point.addEventListener("click", () => choose(i));
+  point.addEventListener("click", () => choose(numberOf(point)));
   point.addEventListener("keydown", event => {
     const steps = { ArrowLeft: -1, ArrowRight: 1, Enter: 0, " ": 0 };
     if (!(event.key in steps)) return;
     event.preventDefault();
-    const next = Math.min(Math.max(i + steps[event.key], 0), points.length - 1);
+    const next = Math.min(Math.max(numberOf(point) + steps[event.key], 0), sections.length - 1);
     choose(next);
-    points[next].focus();
+    point.parentNode.querySelector(`[data-point="${next}"]`).focus();
   });
 });
-buttons.forEach((button, i) => button.addEventListener("click", () => choose(i)));
-choose(sections.findIndex(section => !section.hidden));
+buttons.forEach(button => button.addEventListener("click", () => choose(numberOf(button))));
+choose(numberOf(sections.find(section => !section.hidden)));
