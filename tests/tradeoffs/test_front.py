@@ -111,3 +111,52 @@ def test_it_is_what_separate_solves_find(name, leaves):
         assert (point.proven, alone.proven) == (True, True)
         assert point.value == pytest.approx(alone.value, rel=2e-4)
         assert point.bound == pytest.approx(alone.bound, rel=2e-4, abs=1e-12)
+
+
+def test_the_same_seed_gives_the_same_front():
+    mdp = environment("frozenlake_4x4")
+    one, other = (front(mdp, max_leaf_nodes=6, seed=3) for _ in range(2))
+    assert [point.tree for point in one] == [point.tree for point in other]
+    assert [(point.value, point.bound) for point in one] == [(point.value, point.bound) for point in other]
+
+
+def chain(available: np.ndarray) -> omdt.MDP:
+    """Four states in a row, of which each has actions of its own."""
+    S, A = available.shape
+    P = np.zeros((S, A, S))
+    P[np.arange(S), :, (np.arange(S) + 1) % S] = 1.0
+    rewards = np.arange(S * A, dtype=float).reshape(S, A) % 3
+    X = np.arange(S, dtype=float)[:, None]
+    return omdt.MDP.from_dense(P, rewards, np.eye(S)[0], X, discount=0.9, available=available)
+
+
+def test_sizes_without_an_allowed_tree_are_missing():
+    available = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=np.bool_)
+    found = front(chain(available), max_leaf_nodes=3, unavailable="forbid")
+    assert [point.n_leaves for point in found] == [2, 3]
+    assert found[3].tree == found[2].tree
+    with pytest.raises(KeyError):
+        found[1]
+    with pytest.raises(omdt.InputError, match="have no allowed action in common"):
+        front(chain(available), max_leaf_nodes=1, unavailable="forbid")
+
+
+def test_where_the_optimum_is_met_larger_sizes_have_the_same_tree():
+    found = front(environment("xor"), max_leaf_nodes=12, max_depth=4, time_limit=30)
+    assert found[4].proven
+    assert all(found[n].tree == found[4].tree for n in range(5, 13))
+    assert all(found[n].solution.stop == "complete" for n in range(4, 13))
+
+
+def test_progress_tells_of_sizes_in_the_sense_of_the_user():
+    heard: list[tuple[int | None, float, float]] = []
+    mdp = environment("frozenlake_4x4")
+    found = front(
+        mdp,
+        max_leaf_nodes=3,
+        objective="Pmin=? [F X=1 & Y=1]",
+        progress=lambda size, point: heard.append((size.max_leaf_nodes, *point[1:])),
+    )
+    assert {size for size, _, _ in heard} <= {1, 2, 3}
+    assert all(bound <= value + 1e-9 for _, value, bound in heard)
+    assert min(value for _, value, _ in heard) == pytest.approx(found[3].value, abs=1e-6)
