@@ -105,7 +105,7 @@ def main() -> None:
     chosen = parser.parse_args()
     table = Table("model", title=f"Trees for the corpus with {chosen.seconds:g} s per row")
     table.add_column("states", justify="right")
-    table.add_column("property")
+    table.add_column("property", no_wrap=True)
     for heading in ("d", "optimum", "value", "bound", "proven", "seconds", "dtPAYNT"):
         table.add_column(heading, justify="right")
     proven = count = 0
@@ -135,7 +135,7 @@ def main() -> None:
                 f"{solution.seconds:.1f}",
                 paynt(row, depth, chosen.seconds),
             )
-    output = Console(width=140)
+    output = Console(width=160)
     output.print(table)
     output.print(f"{proven} of {count} proven")
 

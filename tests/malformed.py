@@ -254,7 +254,7 @@ def bad_tables() -> dict[str, Bad]:
 
 OPTIONAL = (
     *("source", "fingerprint", "unavailable", "replaced", "fallback", "exceptions", "truth_features"),
-    *("look_alike_states", "exceptions_left_out"),
+    *("look_alike_states", "exceptions_left_out", "forced_actions"),
 )
 """Entries that old solutions do not have."""
 
@@ -337,7 +337,7 @@ def _fits(good: Any, value: Any, key: str) -> bool:
     if isinstance(value, str):
         return key in ("problem", "method", "fingerprint")
     if isinstance(value, list):
-        return key in ("trace", "integer_features", "truth_features", "replaced", "exceptions")
+        return key in ("trace", "integer_features", "truth_features", "replaced", "exceptions", "forced_actions")
     if isinstance(value, int):
         return key in ("seed", "max_depth", "max_leaf_nodes", "look_alike_states", "exceptions_left_out")
     return isinstance(good, float)

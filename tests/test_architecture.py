@@ -62,7 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "methods": BASIC
     | FIRST_THREE
     | ASKED
-    | {"cluster", "norms", "planning", "processes", "solution", "systems"}
+    | {"choice_graph", "cluster", "norms", "planning", "processes", "solution", "systems"}
     | {"simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
     "solving": BASIC

@@ -456,3 +456,12 @@ def test_an_interrupt_at_the_end_leaves_no_file(tmp_path: Path, monkeypatch: pyt
     with pytest.warns(InputWarning, match="was not written because of an interrupt"):
         omdt.solve(mdp, max_depth=3, node_limit=100, certificate=tmp_path / "c", settings=COARSE)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bound_without_evidence_has_no_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("omdt.methods.search.evidence.vectors.raised", lambda *arguments: None)
+    mdp = omdt.make("frozenlake_4x4")
+    with pytest.warns(InputWarning, match="was not written: no vector that a certificate can hold"):
+        solution = omdt.solve(mdp, max_depth=1, certificate=tmp_path / "c", settings=COARSE)
+    assert solution.bound == pytest.approx(omdt.solve(mdp, max_depth=1).bound, rel=1e-4)
+    assert list(tmp_path.iterdir()) == []

@@ -35,10 +35,13 @@ PROMISED = [
     "tree",
 ]
 EXTENSIONS = {
+    "objective",
+    "sense",
     *("node_limit", "rounding", "scale", "value_error", "optimal_error", "random_error", "requested_gap"),
     *("feature_names", "integer_features", "truth_features", "action_names"),
     *("source", "fingerprint"),
     *("unavailable", "fallback", "replaced", "exceptions", "look_alike_states", "exceptions_left_out"),
+    "forced_actions",
 }
 
 
@@ -57,6 +60,7 @@ def test_the_json_has_the_promised_values():
     assert data["normalized_return"] == pytest.approx((0.365 - 0.012) / (0.542 - 0.012))
     assert data["trace"] == [[0.0, 0.1, 0.542], [0.125, 0.365, 0.365]]
     assert data["tree"] == made_solution().tree.to_dict()
+    assert (data["objective"], data["sense"]) == (f"Rmax=? [Cdiscount={data['discount']}]", "max")
 
 
 def test_the_json_is_one_line():

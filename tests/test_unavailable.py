@@ -121,7 +121,7 @@ def test_a_solution_survives_its_file(tmp_path_factory, problem, depth):
 def test_files_from_before_still_load():
     data = solve(environment("frozenlake_4x4"), max_depth=1).to_dict()
     new = ("unavailable", "fallback", "replaced", "exceptions", "look_alike_states", "exceptions_left_out")
-    for key in new:
+    for key in (*new, "forced_actions"):
         del data[key]
     solution = Solution.from_dict(data)
     assert (solution.unavailable, solution.fallback, solution.replaced) == ("fallback", None, ())
@@ -145,6 +145,8 @@ def test_files_from_before_still_load():
         ({"exceptions": [3]}, "it must hold an observation of numbers"),
         ({"exceptions": [{"observation": [x], "action": "wait"} for x in (0.0, -0.0)]}, "listed twice"),
         ({"look_alike_states": -1}, "'look_alike_states' is -1"),
+        ({"forced_actions": "Left"}, "'forced_actions' is 'Left'; it must be a list of names"),
+        ({"forced_actions": ["Rest"]}, "the forced action 'Rest' is not among the 3 actions"),
         ({"exceptions_left_out": True}, "'exceptions_left_out' is True"),
     ],
 )

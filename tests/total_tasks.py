@@ -191,6 +191,8 @@ def random_total_mdp(rng: np.random.Generator, kind: str) -> MDP:
         rewards = rewards * rng.choice([-1.0, 1.0])
         rewards[traps] *= rng.integers(0, 2)
         if shape == "forward" and not rewards[-1].any():
+            # Every policy ends, so that rewards of both signs have a total.
+            rewards[traps] = 0.0
             rewards[~traps] *= rng.choice([-1.0, 1.0], (int((~traps).sum()), A))
     if rng.random() < 0.2 and A > 1:
         P[:, -1], rewards[:, -1] = P[:, 0], rewards[:, 0]

@@ -25,7 +25,7 @@ from omdt.limits import Limits
 from omdt.mdp import MDP, Floats
 from omdt.objective import DISCOUNTED_RETURN, Asked, objective_of
 from omdt.processes import POLL_SECONDS, Pool
-from omdt.solution import MAX, MIN, Solution, Stop, Wording, spelled, wording
+from omdt.solution import MAX, MIN, Solution, Stop, Wording, discounted_return, spelled, wording
 from omdt.solving import solve
 from omdt.task import Size, Task
 from omdt.watch import Watch
@@ -130,8 +130,7 @@ class Comparison:
         data = asdict(self)
         for row in data["rows"]:
             row |= {key: spelled(row[key]) for key in ("value", "bound")}
-        if self.objective is None:
-            del data["objective"], data["sense"]
+        data["objective"] = discounted_return(self.discount) if self.objective is None else self.objective
         return json.dumps({"format": FORMAT, **data}, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_csv(self) -> str:

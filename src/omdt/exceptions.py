@@ -26,6 +26,7 @@ class ExceptionsDict(TypedDict):
     exceptions: list[ExceptionDict]
     look_alike_states: int
     exceptions_left_out: int
+    forced_actions: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class Exceptions:
             different action is played. No table of observations can be right about both, so whoever plays the tree
             must know which actions are available.
         left_out: number of observations that belong to the table but would make it too long.
+        forced: names of the actions that are never chosen: wherever one of them is available, no other action is, but
+            for states in which an episode has ended.
     """
 
     observations: Floats = ()  # type: ignore[assignment]
@@ -47,6 +50,7 @@ class Exceptions:
     fallback: str | None = None
     look_alikes: int = 0
     left_out: int = 0
+    forced: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         m = len(self.observations)
@@ -93,6 +97,9 @@ class Exceptions:
             raise InputError(f"an exception plays an action that is not among the {len(action_names)} named ones")
         if self.fallback is not None and self.fallback not in action_names:
             raise InputError(f"the fallback {self.fallback!r:.80} is not among the {len(action_names)} actions")
+        for name in self.forced:
+            if name not in action_names:
+                raise InputError(f"the forced action {name!r:.80} is not among the {len(action_names)} actions")
 
     def to_dict(self, action_names: Sequence[str]) -> ExceptionsDict:
         """The table as JSON holds it."""
@@ -102,6 +109,7 @@ class Exceptions:
             "exceptions": [{"observation": observation, "action": action_names[a]} for observation, a in rows],
             "look_alike_states": self.look_alikes,
             "exceptions_left_out": self.left_out,
+            "forced_actions": list(self.forced),
         }
 
     @classmethod
@@ -113,11 +121,16 @@ class Exceptions:
         fallback = data.get("fallback")
         if not isinstance(fallback, str | None):
             raise InputError(f"'fallback' is {fallback!r:.40}; it must be the name of an action or null")
+        forced = data.get("forced_actions", [])
+        if not isinstance(forced, list) or not all(isinstance(name, str) for name in forced):
+            raise InputError(f"'forced_actions' is {forced!r:.40}; it must be a list of names")
         return cls(
             [_numbers(row) for row in rows],  # type: ignore[arg-type]
             [_action(row, action_names) for row in rows],  # type: ignore[arg-type]
             fallback,
-            *(_count(data, key) for key in ("look_alike_states", "exceptions_left_out")),
+            _count(data, "look_alike_states"),
+            _count(data, "exceptions_left_out"),
+            tuple(forced),
         )
 
 

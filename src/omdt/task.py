@@ -4,11 +4,9 @@ It has the MDP, the questions that a tree may ask, its size, the objective and t
 answer is another matter (`omdt.limits`).
 """
 
-import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Protocol, Self
 
@@ -19,7 +17,7 @@ from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.guide import guide
 from omdt.limits import whole
-from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.norms import Norms, norms
 from omdt.objective import DISCOUNTED_RETURN, Asked, Objective
 from omdt.questions import check_columns, questions_of, splits_of
@@ -255,6 +253,14 @@ class Task:
     def shown_bound(self, bound: float) -> float:
         """The number that users see for an upper bound on returns of `problem`, rounded to the safe side."""
         total = bound + self.offset
-        if math.isfinite(total) and Fraction(bound) + Fraction(self.offset) > Fraction(total):
-            total = math.nextafter(total, math.inf)
+        if isinstance(self.objective, Objective) and self.objective.is_probability:
+            # Rewards of the problem and the offset are sums of probabilities, which are rounded.
+            total += self._rounding_of_sums * (abs(bound) + abs(self.offset))
+            total = min(total, 0.0 if self.objective.minimised else 1.0)
         return 0.0 - total if self.objective.minimised else total
+
+    @cached_property
+    def _rounding_of_sums(self) -> float:
+        """Relative error of the probability to move into a set of states, or to start there, as it is computed."""
+        longest = int(np.diff(self.mdp.transitions.indptr).max())
+        return (longest + int(np.count_nonzero(self.mdp.initial)) + 8) * EPSILON

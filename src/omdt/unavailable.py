@@ -90,8 +90,19 @@ def with_exceptions(mdp: MDP, tree: TreePolicy, observations: Floats) -> TreePol
     listed = np.flatnonzero(missing & (least == most))
     kept = listed[:MOST_EXCEPTIONS]
     alike = int((missing & (least < most))[group].sum())
-    table = Exceptions(seen[kept], least[kept], mdp.fallback, alike, len(listed) - len(kept))
+    table = Exceptions(seen[kept], least[kept], mdp.fallback, alike, len(listed) - len(kept), _forced(mdp))
     return replace(tree, exceptions=table)
+
+
+def _forced(mdp: MDP) -> tuple[str, ...]:
+    """The actions that are the only available one wherever they are available, apart from where an episode has ended.
+
+    In a game for two, the move of the opponent is such an action.
+    """
+    ended = mdp.terminal & mdp.available.all(axis=1)
+    chosen = mdp.available[~ended & (mdp.available.sum(axis=1) > 1)].any(axis=0)
+    offered = mdp.available[~ended].any(axis=0)
+    return tuple(mdp.action_names[a] for a in np.flatnonzero(offered & ~chosen))
 
 
 def sentences(replaced: Sequence[Replaced], exceptions: Exceptions) -> list[str]:

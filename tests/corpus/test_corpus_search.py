@@ -14,8 +14,8 @@ from omdt.export import to_prism
 SMALL = ("bets", "lake", "portals", "resend")
 """Models whose trees of depth 1 can all be evaluated in a second."""
 
-WITNESSED = [case for case in cases() if case.states <= 400 or case.property == properties(case.model)[0]]
-"""All properties of the smaller models, and the first one of each of the others."""
+WITNESSED = [case for case in cases() if case.property in properties(case.model)[: 3 if case.states <= 400 else 1]]
+"""The first properties of the smaller models, and the very first one of each of the others."""
 
 ENDING = ('bets R{"bets"}min=? [F "over"]', 'lake Pmax=? ["southern" U "goal"]')
 """Questions under which every policy comes to an end, and whose integer programs are solved in seconds."""
@@ -68,7 +68,7 @@ def test_storm_finds_the_value_of_a_found_tree_in_its_chain_and_with_its_module(
 
     mdp = read(case.path("prism"))
     objective = omdt.Objective.parse(case.property)
-    solution = omdt.solve(mdp, max_depth=2, objective=objective, time_limit=2)
+    solution = omdt.solve(mdp, max_depth=2, objective=objective, time_limit=1)
     chain = value_of_tree(case.path("prism"), case.property, solution.tree)
     assert solution.value == pytest.approx(chain, rel=1e-9, abs=1e-12)
     module = value_of_module(case.path("prism"), case.property, to_prism(solution.tree), tmp_path)

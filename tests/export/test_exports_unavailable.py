@@ -422,7 +422,10 @@ def test_the_tree_that_always_drives_charges_where_it_must(tmp_path):
     ]
     text = export_tree(solution.tree, "prism")
     assert "[charge] false" not in text
-    assert len(re.findall(r"battery=0\)", text)) == 5
+    assert len(re.findall(r"battery=0\)", text)) == 4
+    assert solution.tree.exceptions.forced == ("arrive",)
+    assert "[arrive]" not in text
+    assert "// Never blocked, because the model offers nothing else in the same states: arrive." in text
 
 
 @pytest.mark.needs("stormpy")

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -197,6 +198,16 @@ def test_the_command_prints_the_list(run) -> None:
     assert "7 trees of depth ≤ 3 within 1 % of the best; there are no others" in out
     assert "plays Up instead of Left where X > 1 and Y ≤ 0: 2 of 11 visited states" in out
     assert "features that all 7 trees need: X, Y" in out
+
+
+def test_the_page_shows_what_the_command_prints(run) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "alternatives.md").read_text(encoding="utf-8")
+    command, shown = page.split("\n    omdt ")[1].split("\n", 1)
+    status, out, _ = run(*command.split())
+    assert status == 0
+    printed = [line.rstrip() for line in out.splitlines()]
+    assert printed.pop().endswith(" s)")
+    assert "\n".join(f"    {line}".rstrip() for line in printed).strip() in shown
 
 
 def test_the_command_prints_json_and_writes_the_same(run, tmp_path) -> None:

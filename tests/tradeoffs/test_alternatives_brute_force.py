@@ -8,7 +8,7 @@ import pytest
 import omdt
 from brute_force import returns, threshold_questions, tree_policies
 from omdt import MDP
-from omdt.tradeoffs import alternatives_consistency, alternatives_search
+from omdt.tradeoffs import alternatives_branching, alternatives_consistency, alternatives_search
 from omdt.tradeoffs.alternatives_result import Alternatives
 from random_mdps import random_model, shaped_mdp
 from total_values import exact_totals, random_total_mdp
@@ -131,6 +131,21 @@ def test_the_list_equals_brute_force(seeds: range) -> None:
     assert certain >= len(seeds) - 3
 
 
+@pytest.mark.parametrize(
+    "way", [{"MOST_STEPS": 0.0}, {"NODES_PER_TURN": 10**9}], ids=["trees are decided", "states are decided"]
+)
+def test_each_way_finds_everything_by_itself(way: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in way.items():
+        monkeypatch.setattr(alternatives_search, name, value)
+    for seed in range(30):
+        rng = np.random.default_rng([27, seed])
+        mdp = shaped_mdp(rng)
+        leaves = int(rng.integers(2, 4))
+        brute = all_policies(mdp, leaves - 1, leaves)
+        result = omdt.alternatives(mdp, max_leaf_nodes=leaves, within=0.05, limit=10_000)
+        assert_same(mdp, result, brute, 0.05 * abs(result.best - result.random_return))
+
+
 @pytest.mark.parametrize("seeds", [range(first, first + 20) for first in range(0, 100, 20)], ids=str)
 def test_the_list_equals_brute_force_without_a_discount(seeds: range) -> None:
     for seed in seeds:
@@ -169,7 +184,11 @@ def reached(mdp: MDP) -> np.ndarray:
     return found
 
 
-def test_the_list_equals_brute_force_where_unavailable_actions_are_forbidden() -> None:
+@pytest.mark.parametrize("most_steps", [0.0, 1e9], ids=["trees are decided", "both in turns"])
+def test_the_list_equals_brute_force_where_unavailable_actions_are_forbidden(
+    most_steps: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alternatives_search, "MOST_STEPS", most_steps)
     restricted = 0
     for seed in range(40):
         rng = np.random.default_rng([22, seed])
@@ -208,7 +227,7 @@ def test_the_list_equals_brute_force_over_other_questions() -> None:
 
 
 def test_hardly_any_memory_and_slow_loops_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alternatives_search, "NODE_BYTES", 2**21)
+    monkeypatch.setattr(alternatives_branching, "NODE_BYTES", 2**21)
     monkeypatch.setattr(alternatives_consistency, "LONG", 0)
     for seed in range(30):
         rng = np.random.default_rng([24, seed])

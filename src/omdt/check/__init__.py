@@ -4,9 +4,16 @@ These files import numpy, one another, and nothing else of omdt: whoever doubts 
 by themselves, `python -m omdt.check SOLUTION MODEL.npz --certificate FILE`, or behind `omdt check`. The page "What
 proven means here" of the documentation has the mathematics in full, and the format of a certificate.
 
-To be shown is that no tree within the size limit returns more than the bound B. A *case* is a partial tree with fixed
-leaves and open places; case 0 is a single open place. A case is either branched at an open place into every action as a
-leaf and every question that divides the place, or closed, because no tree that completes it returns more than B:
+To be shown is that no tree within the size limit returns more than the bound B. There are two kinds of proof.
+
+**By ranges** (`coarse`). A node is a partial tree whose thresholds are ranges; node 0 stands for all trees. A node is
+either decided, and others take its place (`ranges`), or closed by a vector V with V ≥ r + γ P V for all actions that
+its trees may take (`induction`), and p0·V ≤ B. Without a discount there is only this kind of proof, and it has to be
+shown as well what V is worth in the limit. What is asked (`asked`) may be any objective in PRISM's syntax.
+
+**By cases** (`fine`). A *case* is a partial tree with fixed leaves and open places; case 0 is a single open place. A
+case is either branched at an open place into every action as a leaf and every question that divides the place, or
+closed, because no tree that completes it returns more than B:
 
 - by *losses*. For a vector U let δ(s, a) = U(s) − r(s, a) − γ P(s, a)·U. A policy with discounted visits x returns
   p0·U − Σ x δ, so a policy that returns more than B loses less than the budget β = p0·U − B. A set F of leaves loses,
@@ -17,8 +24,9 @@ leaf and every question that divides the place, or closed, because no tree that 
   elsewhere keeps an action until it leaves a box: a set of states that every leaf around the present state contains.
 - by its *value*, if no place is open.
 
-Vectors need not be exact: one that violates its inequality by e proves e / (1 − γ) less (`Arithmetic.error_of`). Every
-violation is computed with a bound on its own rounding error (`Arithmetic.rounding`), which is zero with `--exact`.
+In a proof by cases, vectors need not be exact: one that violates its inequality by e proves e / (1 − γ) less
+(`Arithmetic.error_of`). Every violation is computed with a bound on its own rounding error (`Arithmetic.rounding`),
+which is zero with `--exact`.
 """
 
 from .asked import Asked, read_asked

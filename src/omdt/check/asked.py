@@ -65,9 +65,9 @@ class Asked:
 
 
 def read_asked(model: Model, stated: Json, discount: Json) -> Asked:
-    """What a solution states; None is the discounted return of the model."""
+    """What a solution states; nothing, or the discount alone, is the discounted return of the model."""
     S = len(model.rewards)
-    if stated is None:
+    if stated in (None, f"Rmax=? [Cdiscount={discount!r}]"):
         same = discount == model.discount and model.discount < 1
         readable(same, f"the solution is of another problem: discount is {discount!r:.80}, not {model.discount!r}")
         return Asked(model.rewards, np.zeros(S, dtype=np.bool_), np.zeros(S), model.discount)

@@ -107,7 +107,7 @@ def show_alternatives(found: "Alternatives", console: "Console") -> None:
     """Print alternatives for people."""
     from omdt.tree import printable
 
-    console.print(f"[bold]{escape(printable(found.problem))}[/bold]  {escape(found.words)}")
+    console.print(f"[bold]{escape(printable(found.problem))}[/bold]  {escape(found.words)}", soft_wrap=True)
     if not found.wording.default:
         line(console, printable(found.wording.doing))
     line(console, "")

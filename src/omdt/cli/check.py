@@ -25,15 +25,15 @@ def check(
     """Whether a solution's tree returns what it says, and whether a certificate proves its bound."""
     from omdt.check import RejectedError, words
     from omdt.checking import read_solution, source_of, verify
+    from omdt.solution import stated_objective
 
     data = read_solution(solution)
-    stated = data.get("objective")
     record = Recorded(
         solution,
         data["problem"],
         source_of(data, solution),
         data.get("fingerprint"),
-        None if stated is None else str(stated),
+        stated_objective(data),
         data["discount"],
         data.get("fallback"),
     )

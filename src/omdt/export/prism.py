@@ -10,7 +10,8 @@ without a label (`robot command 3`) and to the second of several commands with o
 the labels that the model needs.
 
 If the model does not offer the action of a leaf in some state, the guard of that action may be true there without harm.
-The guard of the action that is played instead has a term for the variables of this state.
+The guard of the action that is played instead has a term for the variables of this state. Actions that are the only one
+wherever they are available, such as the moves of an opponent, are not mentioned, so nothing blocks them.
 """
 
 import math
@@ -44,14 +45,19 @@ def to_prism(tree: TreePolicy) -> str:
     guards: dict[int, list[str]] = {a: [] for a in range(len(actions))}
     for action, bounds in _leaves(tree):
         guards[action].append(_conjunction(tree, bounds, features))
-    for observation, action in tree.exceptions.table.items():
+    forced = {tree.action_names.index(name) for name in tree.exceptions.forced}
+    exceptions = [(seen, action) for seen, action in tree.exceptions.table.items() if action not in forced]
+    for observation, action in exceptions:
         tests = (_test(tree, j, "=", x, features) for j, x in enumerate(observation))
         guards[action].append(f"({' & '.join(tests)})")
     lines = ["// A decision tree policy: the model may take an action only where the tree takes it."]
-    if len(tree.exceptions):
+    if exceptions:
         lines.append("// Where its action is not available, the guard of the action played instead names the state.")
     lines += [f"// {line}" for line in caveats(tree)]
     lines += [f"// feature {name!r} is called {called}" for name, called in _renamed(tree.feature_names, features)]
+    if forced:
+        listed = ", ".join(actions[a] for a in sorted(forced))
+        lines.append(f"// Never blocked, because the model offers nothing else in the same states: {listed}.")
     renamed = _renamed(tree.action_names, actions)
     lines += [f"// action {name!r} is called {called}" for name, called in renamed]
     lines += [f"// {line}" for line in LABELS_NEEDED if renamed]
@@ -59,9 +65,9 @@ def to_prism(tree: TreePolicy) -> str:
     while module in (*features, *actions):
         module += "_"
     lines.append(f"module {module}")
-    for a, name in enumerate(actions):
+    for a in (a for a in range(len(actions)) if a not in forced):
         guard = "\n        | ".join(guards[a]) or "false"
-        lines.append(f"    [{name}] {guard} -> true;")
+        lines.append(f"    [{actions[a]}] {guard} -> true;")
     return "\n".join([*lines, "endmodule"]) + "\n"
 
 

@@ -4,7 +4,7 @@ from omdt.solution.claim import Claim, Stop
 from omdt.solution.entries import spelled
 from omdt.solution.figures import MAX, MIN
 from omdt.solution.gaps import relative_gap, tolerated_excess
-from omdt.solution.solution import Solution, load
+from omdt.solution.solution import Solution, discounted_return, load, stated_objective
 from omdt.solution.wording import Wording, wording
 
 __all__ = [
@@ -14,9 +14,11 @@ __all__ = [
     "Solution",
     "Stop",
     "Wording",
+    "discounted_return",
     "load",
     "relative_gap",
     "spelled",
+    "stated_objective",
     "tolerated_excess",
     "wording",
 ]

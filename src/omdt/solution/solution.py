@@ -152,7 +152,8 @@ class Solution(Figures):
             "unavailable": self.unavailable,
             "replaced": [asdict(entry) for entry in self.replaced],
             **({"rules": list(self.rules)} if self.rules else {}),
-            **({} if self.objective is None else {"objective": self.objective, "sense": self.sense}),
+            "objective": discounted_return(self.discount) if self.objective is None else self.objective,
+            "sense": self.sense,
             **self.tree.exceptions.to_dict(self.tree.action_names),
             "trace": [[spelled(number) for number in point] for point in self.trace],
             "feature_names": list(self.tree.feature_names),
@@ -206,9 +207,20 @@ class Solution(Figures):
             unavailable=one_of(data, "unavailable", UNAVAILABLE, FALLBACK),
             replaced=tuple(map(replaced, entry(data, "replaced", list) if "replaced" in data else ())),
             rules=tuple(names(data, "rules")) if "rules" in data else (),
-            objective=entry(data, "objective", str) if "objective" in data else None,
+            objective=stated_objective(data),
             sense=one_of(data, "sense", (MAX, MIN), MAX),
         )
+
+
+def discounted_return(discount: float) -> str:
+    """The discounted return in PRISM's syntax, as files have it."""
+    return f"Rmax=? [Cdiscount={discount!r}]"
+
+
+def stated_objective(data: dict[str, Any]) -> str | None:
+    """The objective that a file states; None for the discounted return, which older files do not mention."""
+    text = entry(data, "objective", str) if "objective" in data else None
+    return None if text == discounted_return(number(data, "discount")) else text
 
 
 def _tree(data: dict[str, Any]) -> TreePolicy:

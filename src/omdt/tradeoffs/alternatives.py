@@ -22,8 +22,10 @@ from omdt.solution import MAX, MIN, Solution, Stop
 from omdt.solving import solve
 from omdt.splits import Splits
 from omdt.task import Size, Task
+from omdt.tradeoffs.alternatives_collection import Collection, Found
+from omdt.tradeoffs.alternatives_domains import Domains
 from omdt.tradeoffs.alternatives_result import Alternative, Alternatives, Ended
-from omdt.tradeoffs.alternatives_search import Enumeration, Found
+from omdt.tradeoffs.alternatives_search import Enumeration
 from omdt.tradeoffs.alternatives_words import differences, forced
 from omdt.tree import TreePolicy
 from omdt.unavailable import with_exceptions
@@ -107,9 +109,10 @@ def alternatives(
         def tolerance(best: float) -> float:
             return within if absolute else within * abs(task.shown(best) - solution.random_return)
 
-        enumeration = Enumeration(model, tolerance, limit, limits.memory_limit, watch, progress or _unheard)
+        collection = Collection(model, tolerance, limit, progress or _unheard)
+        enumeration = Enumeration(model, collection, limits.memory_limit, watch)
         enumeration.run(solution.tree.actions(task.observations))
-        listed = _Listing(task, enumeration, watch)
+        listed = _Listing(task, collection, enumeration.domains, watch)
         members = listed.members()
         common = forced(members[0].tree, [found.plays for found, _ in listed.chosen], task.observations)
     known = absolute or time_limit is None or solution.is_rounding(solution.random_error)
@@ -121,9 +124,9 @@ def alternatives(
         within=float(within),
         absolute=absolute,
         limit=limit,
-        least=task.shown(enumeration.least),
+        least=task.shown(collection.least),
         random_return=solution.random_return,
-        ended=_why_ended(enumeration, watch, known),
+        ended=_why_ended(enumeration, collection, watch, known),
         members=members,
         forced=common,
         seconds=watch.elapsed,
@@ -158,13 +161,13 @@ def _check_scale(solution: Solution, absolute: bool) -> None:
         )
 
 
-def _why_ended(enumeration: Enumeration, watch: Watch, known: bool) -> Ended:
+def _why_ended(enumeration: Enumeration, collection: Collection, watch: Watch, known: bool) -> Ended:
     """Why the search ended; what the tolerance is a part of must be known for a complete answer."""
     if watch.interrupted:
         return Ended.INTERRUPTED
     if not enumeration.exhausted or not known:
         return Ended.TIME
-    return Ended.LIMIT if enumeration.truncated else Ended.COMPLETE
+    return Ended.LIMIT if collection.truncated else Ended.COMPLETE
 
 
 class _Chosen(NamedTuple):
@@ -181,12 +184,11 @@ class _Listing:
         chosen: the policies with their trees, best first; of equally good ones, up to rounding, the smaller tree first.
     """
 
-    def __init__(self, task: Task, enumeration: Enumeration, watch: Watch) -> None:
-        self._task, self._enumeration = task, enumeration
+    def __init__(self, task: Task, collection: Collection, domains: Domains, watch: Watch) -> None:
+        self._task, self._domains, self._noise = task, domains, collection.noise
         self._watch = watch.closing()
-        domains = enumeration.domains
-        chosen = [_Chosen(found, domains.smallest_tree(found.plays)) for found in enumeration.found]
-        self.chosen = _ordered(chosen, enumeration.noise)
+        chosen = [_Chosen(found, domains.smallest_tree(found.plays)) for found in collection.found]
+        self.chosen = _ordered(chosen, collection.noise)
 
     def members(self) -> tuple[Alternative, ...]:
         """The trees of the list with their figures."""
@@ -201,7 +203,7 @@ class _Listing:
         differ = differences(policy, found.plays, best, best_plays, task.observations)
         names = task.splits.feature_names
         asked = sorted({int(j) for j in policy.feature if j >= 0})
-        needed = [j for j in asked if not self._enumeration.domains.possible_without(found.plays, j)]
+        needed = [j for j in asked if not self._domains.possible_without(found.plays, j)]
         return Alternative(
             tree=policy,
             value=task.shown(self._value(policy, found)),
@@ -221,7 +223,7 @@ class _Listing:
         """The return of a tree, recomputed; raises if it is not that of its policy, or if a rule is broken."""
         task = self._task
         returned = planning.tree_return(task.problem, policy, task.observations, self._watch)
-        largest = max(abs(found.value), self._enumeration.noise / planning.ROUNDING, 1e-280)
+        largest = max(abs(found.value), self._noise / planning.ROUNDING, 1e-280)
         differ = returned.value != found.value and not abs(returned.value - found.value) <= (
             returned.error + MISMATCH * largest
         )

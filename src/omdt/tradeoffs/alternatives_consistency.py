@@ -31,6 +31,9 @@ LONG = 2_000_000
 """Estimated steps of a compiled loop above which it is called once per first question, with a look at the clock in
 between: some hundredths of a second."""
 
+DEEP = 60
+"""Depth beyond which estimates no longer grow: they are beyond every limit by then."""
+
 BEGIN, END, MOST, BEST, QUESTION, MIDDLE, LEFT, RIGHT = range(8)
 """What a frame says of a region: its range, the maximum number of leaves, the number of leaves of the smallest tree so
 far, the question that is tried, where its right side begins, and the least number of leaves on either side. Frames, one
@@ -84,14 +87,18 @@ class Consistency:
         words: W.
         depth: maximum depth of a tree.
         leaves: maximum number of leaves.
+
+    Attributes:
+        steps: roughly the number of steps of compiled loops in which `supported` is computed.
     """
 
     def __init__(self, columns: Columns, words: int, depth: int, leaves: int) -> None:
         self._columns, self._depth, self._leaves = columns, depth, leaves
         self._scratch = Scratch.of(columns, words, depth)
         cells, questions = columns.codes.shape[1], len(columns.feature)
-        steps = float(cells + int(columns.offsets[-1])) * len(columns.codes)
-        self._long = depth > 1 and steps * float(questions) ** (depth - 1) > LONG
+        passes = float(max(1, questions)) ** max(0, min(depth, DEEP) - 1)
+        self.steps = 1.0 + passes * (cells + int(columns.offsets[-1])) * len(columns.codes)
+        self._long = depth > 1 and self.steps > LONG
 
     def least_leaves(self, domains: Words, cells: Ints, depth: int, most: int) -> int:
         """The least number of leaves of a consistent tree for some cells; more than `most` if that does not suffice."""

@@ -40,6 +40,7 @@ class Domains:
 
     Attributes:
         root: [G, W] what is left to each cell before any decision: what the rules allow.
+        steps: roughly the number of steps of compiled loops in which `supported` is computed.
     """
 
     def __init__(self, model: Model, questions: Ranks) -> None:
@@ -58,6 +59,7 @@ class Domains:
         self._columns, self._numbers = _asked(questions.columns._replace(codes=np.ascontiguousarray(codes[:, first])))
         size = model.size
         self._consistency = Consistency(self._columns, self.root.shape[1], size.depth, size.leaves)
+        self.steps = self._consistency.steps
 
     @property
     def nbytes(self) -> int:
@@ -111,6 +113,12 @@ class Domains:
         np.add.at(names, self._cell[states], self._mdp.available[states].astype(np.int64))
         size = self._model.size
         return self._smallest(domains, names, cells, size.depth, size.leaves)
+
+    def possible(self, plays: Ints) -> bool:
+        """Whether a tree within the limits plays the given actions [S] and keeps the rules everywhere."""
+        domains, cells = self._needed(plays)
+        size = self._model.size
+        return self._consistency.least_leaves(domains, cells, size.depth, size.leaves) <= size.leaves
 
     def possible_without(self, plays: Ints, column: int) -> bool:
         """Whether a tree within the limits plays the given actions [S] and asks nothing about a column."""

@@ -13,7 +13,7 @@ from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.files import write_whole
 from omdt.planning import ROUNDING
-from omdt.solution import MAX, Wording, spelled, wording
+from omdt.solution import MAX, Wording, discounted_return, spelled, wording
 from omdt.source import Source
 from omdt.task import Size
 from omdt.tradeoffs.alternatives_words import Difference, Forced
@@ -218,7 +218,8 @@ class Alternatives:
             "max_depth": self.max_depth,
             "max_leaf_nodes": self.max_leaf_nodes,
             "discount": self.discount,
-            **({} if self.objective is None else {"objective": self.objective, "sense": self.sense}),
+            "objective": discounted_return(self.discount) if self.objective is None else self.objective,
+            "sense": self.sense,
             **({"rules": list(self.rules)} if self.rules else {}),
             "within": self.within,
             "absolute": self.absolute,

@@ -11,6 +11,7 @@ from omdt.methods.search.evidence.grounds import StoppedError
 from omdt.methods.search.evidence.measures import MARGIN, Statement
 from omdt.methods.search.evidence.ranges import RangeRecorder
 from omdt.methods.search.evidence.recorder import prove
+from omdt.methods.search.evidence.vectors import NoEvidenceError
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
 from omdt.methods.search.rounds import Rounds
@@ -57,6 +58,9 @@ def _by_ranges(search: CoarseSearch, bound: float, path: Path) -> float:
         return search.observer.finish(search, path)
     except StoppedError:
         warn_input(f"{path} was not written because of an interrupt")
+        return bound
+    except NoEvidenceError:
+        warn_input(f"{path} was not written: no vector that a certificate can hold shows one of the bounds")
         return bound
     finally:
         search.observer.stop()

@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from omdt import planning
+from omdt.choice_graph import ChoiceGraph
 from omdt.mdp import EPSILON, MDP, Bools, Floats
 from omdt.methods.search.coarse.coarse_tree import CoarseTree, ends
 from omdt.methods.search.coarse.ladders import Ladders
@@ -136,10 +137,9 @@ class Relaxation:
 
     def _return(self, V: Floats) -> float:
         """p0·V rounded up."""
-        p, values = self.model.mdp.initial[self._starts], V[self._starts]
-        return float(p @ values) + (
-            2 * len(V) * EPSILON * float(np.abs(values).max()) if values.max() < np.inf else 0.0
-        )
+        values = V[self._starts]
+        total = float(self.model.mdp.initial[self._starts] @ values)
+        return total + 2 * len(V) * EPSILON * float(np.abs(values).max()) if np.isfinite(total) else total
 
     def _unsupported(self, choices: Bools, V: Floats, least: float) -> Bools | None:
         """[S] the states whose values are not supported; None if supporting actions do not lead there."""
@@ -161,9 +161,10 @@ def _may_be_circular(mdp: MDP) -> bool:
     Not with a discount; nor where every policy ends; nor where rewards are costs and going on without any is as good as
     the end, because the optimal values are then the highest fixpoint that is not above 0.
     """
-    if mdp.discount < 1 or np.isfinite(planning.longest(mdp)):
+    if mdp.discount < 1 or (mdp.endless is None and not (mdp.rewards > 0).any()):
         return False
-    return mdp.endless is not None or bool((mdp.rewards > 0).any())
+    graph = ChoiceGraph(mdp.transitions, np.ones(mdp.rewards.shape, dtype=np.bool_))
+    return bool((graph.end_components(~mdp.terminal)[0] >= 0).any())
 
 
 @njit(cache=True, nogil=True)

@@ -68,7 +68,12 @@ def _supporting_actions(arrays, sweeping, choices, V, known, slack):  # type: ig
 
 @njit(cache=True, nogil=True)
 def _supporting(arrays, choices, V, s, t, slack):  # type: ignore[no-untyped-def]
-    """An action that leads from s to t and is worth as much as s; −1 if there is none."""
+    """An action that leads from s to t and is worth as much as s; −1 if there is none.
+
+    A finite value does not support an infinite one, whatever else the action leads to.
+    """
+    if V[s] == np.inf and V[t] < np.inf:
+        return -1
     indptr, indices, probabilities = arrays.indptr, arrays.indices, arrays.probabilities
     A = arrays.rewards.shape[1]
     for a in range(A):

@@ -9,6 +9,7 @@ shows.
 import math
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +18,12 @@ import numpy as np
 from omdt import check, planning
 from omdt.certificate import Writer, model_of
 from omdt.files import write_whole
-from omdt.mdp import EPSILON, Floats
+from omdt.mdp import EPSILON, Bools, Floats
 from omdt.methods.search.coarse.coarse_search import CoarseNode, CoarseSearch
 from omdt.methods.search.coarse.coarse_tree import CoarseTree, Cut, Undecided
 from omdt.methods.search.evidence.durations import Durations
 from omdt.methods.search.evidence.grounds import StoppedError
-from omdt.methods.search.evidence.vectors import Proof, Vectors, encoded
+from omdt.methods.search.evidence.vectors import NoEvidenceError, Proof, Vectors, encoded
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.partial_tree import Path as Way
 from omdt.methods.search.partial_tree import Tree
@@ -60,6 +61,7 @@ class RangeRecorder:
         self._vectors = Vectors(check.Induction(plain, self._asked), Durations(self._model))
         self._numbers: dict[check.CoarseTree, int] = {self._growth.root: 0}
         self._nodes, self._shown, self._previous = 1, -math.inf, np.zeros(len(plain.rewards))
+        self._complete = True
         self._stream = tempfile.TemporaryFile()  # noqa: SIM115 – it stays open as long as the search runs
         self._writer = Writer(self._stream, self._head(size))
 
@@ -73,25 +75,25 @@ class RangeRecorder:
 
     def closed(self, tree: CoarseTree, values: Floats) -> None:
         """Write the vector that closes a node."""
-        known = _translated(tree)
-        self._write([known], self._proof(known, values, self._goal))
+        self._close([_translated(tree)], [values], self._goal)
 
     def evaluated(self, tree: CoarseTree, only: Tree, values: Floats) -> None:
         """Write the vector that closes the node of a single tree: the values of this tree, if others show too much."""
-        known, goal = _translated(tree), self._goal
-        proof = self._proof(known, values, goal)
-        if proof.shown > goal:
+
+        def candidates() -> Iterator[Floats]:
+            yield values
             mdp = self._model.mdp
             policy = self._questions.actions(only, np.arange(mdp.n_states))
-            own = self._proof(known, planning.policy_values(mdp, policy).upper, goal)
-            proof = min(proof, own, key=lambda it: it.shown)
-        self._write([known], proof)
+            yield planning.policy_values(mdp, policy).upper
+
+        self._close([_translated(tree)], candidates(), self._goal)
 
     def finish(self, search: CoarseSearch, path: Path) -> float:
         """Close what is still open, and write the file; the bound that is certified, as a return of the problem.
 
         Raises:
             StoppedError: if there was an interrupt; there is no file then.
+            NoEvidenceError: if there is no vector that closes one of the nodes; there is no file then.
         """
         watch = Watch()
         with watch.catching_interrupts():
@@ -106,6 +108,8 @@ class RangeRecorder:
                 self._close_together(same, goal, watch)
             except OutOfTimeError:
                 raise StoppedError from None
+        if not self._complete:
+            raise NoEvidenceError
         self._writer.close()
         self._stream.seek(0)
         write_whole(path, lambda stream: shutil.copyfileobj(self._stream, stream))
@@ -139,23 +143,33 @@ class RangeRecorder:
     def _close_together(self, nodes: list[CoarseNode], goal: float, watch: Watch) -> None:
         """Close nodes of the same values by a single vector; they differ in what is not decided yet."""
         watch.check()
-        if not nodes:
-            return
-        trees = [_translated(node.tree) for node in nodes]
-        values = nodes[0].values
-        assert values is not None, "a node that remains has values"
+        if nodes:
+            assert nodes[0].values is not None, "a node that remains has values"
+            self._close([_translated(node.tree) for node in nodes], [nodes[0].values], goal)
+
+    def _close(self, trees: list[check.CoarseTree], candidates: Iterable[Floats], goal: float) -> None:
+        """Write the vector that closes nodes, made from the first values that show the goal, or from the best ones."""
+        numbers = [self._numbers.pop(tree) for tree in trees]
         shape = self._model.mdp.rewards.shape
         choices = np.any([check.choices(tree, self._ladders, shape) for tree in trees], axis=0)
-        self._write(trees, self._vectors.proof(values, choices, goal))
-
-    def _proof(self, tree: check.CoarseTree, values: Floats, goal: float) -> Proof:
-        return self._vectors.proof(values, check.choices(tree, self._ladders, self._model.mdp.rewards.shape), goal)
-
-    def _write(self, trees: list[check.CoarseTree], proof: Proof) -> None:
-        numbers = [self._numbers.pop(tree) for tree in trees]
+        proof: Proof | None = None
+        for values in candidates:
+            found = self._proof(values, choices, goal)
+            proof = found if proof is None or (found is not None and found.shown < proof.shown) else proof
+            if proof is not None and proof.shown <= goal:
+                break
+        if proof is None:
+            self._complete = False
+            return
         raw = encoded(proof, self._previous)
         self._writer.write("close", numbers, proof.exponent, proof.narrow, raw=raw)
         self._previous, self._shown = proof.vector, max(self._shown, proof.shown)
+
+    def _proof(self, values: Floats, choices: Bools, goal: float) -> Proof | None:
+        try:
+            return self._vectors.proof(values, choices, goal)
+        except NoEvidenceError:
+            return None
 
     def _head(self, size: check.Size) -> dict[str, object]:
         """What the proof is about."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from omdt.check import Induction, RejectedError, based_on
-from omdt.errors import FalseClaimError
 from omdt.mdp import Bools, Floats
 from omdt.methods.search.evidence.durations import Durations
 from omdt.methods.search.evidence.raising import Grounds, raised
@@ -29,6 +28,10 @@ take longer, and values that have to be raised step by step take many sweeps."""
 
 MOST_PATIENCE = 2.0**20
 """Largest factor by which steps are made finer from the start because those before were too coarse."""
+
+
+class NoEvidenceError(Exception):
+    """No vector was found that would convince the checker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,9 @@ class Vectors:
             values: [S] above the values of all these policies; they may be infinite where such policies do not go.
             choices: the actions that may be chosen.
             goal: what is to be shown; if that is not possible, as little more as possible is.
+
+        Raises:
+            NoEvidenceError: if values do not settle with any step.
         """
         asked = self.induction.asked
         narrow, counts = not bool(np.isfinite(values).all()), np.ones(len(values), dtype=np.bool_)
@@ -77,7 +83,7 @@ class Vectors:
         steps = np.where(asked.ends, 0.0, self._durations.of(V, choices))
         found = self._found(V, SURPLUS * steps, choices, counts, goal, narrow=narrow)
         if found is None:
-            raise FalseClaimError("there is no evidence for the bound of a coarse tree that would convince the checker")
+            raise NoEvidenceError
         return found
 
     def _found(
@@ -86,8 +92,11 @@ class Vectors:
         """The vector of the coarsest step that shows the goal, or else the one that shows most."""
         best: Proof | None = None
         horizon = 1 + float(self.induction.at_start(np.where(counts, steps, 0.0)))
-        for exponent in self._exponents(V, goal, horizon):
-            found = self._settled(V, steps, choices, counts, exponent, narrow=narrow)
+        exponents = self._exponents(V, goal, horizon)
+        # Where there is no room at all, values may be on the grid already.
+        attempts = [*((exponent, steps) for exponent in exponents), (exponents[-1], np.zeros_like(steps))]
+        for exponent, added in attempts:
+            found = self._settled(V, added, choices, counts, exponent, narrow=narrow)
             if found is not None and (best is None or found.shown < best.shown):
                 best = found
             if found is not None and found.shown <= goal:
