@@ -25,7 +25,7 @@ from omdt.tradeoffs.front_size import Found, SizeSearch
 from omdt.tree import TreePolicy
 from omdt.watch import TracePoint, Watch
 
-WAVE_SECONDS = 1.0
+WAVE_SECONDS = 2.0
 """Estimated seconds of the nodes in the first wave for the size with the widest gap: long enough for most small sizes
 to be proven in it, so that larger ones learn from them."""
 
@@ -108,6 +108,7 @@ class FrontSearch:
         for search in self.searches:
             if not search.over and self._watch.remaining > 0:
                 self._advance(search)
+                self._share_smaller(search)
         nodes = evaluations_within(self._model, WAVE_SECONDS)
         while self._open and self._watch.remaining > 0:
             widest = max(search.room for search in self._open)
@@ -128,6 +129,13 @@ class FrontSearch:
         lessons = [one.lesson for one in self.searches if one.lesson is not None]
         search.advance(lessons[-1] if lessons else FIRST)
         self._share(search)
+
+    def _share_smaller(self, search: SizeSearch) -> None:
+        """Offer the tree of one size to smaller ones, if it does not need all its leaves."""
+        tree = search.smaller()
+        if tree is not None:
+            for other in self.searches[: self.searches.index(search)]:
+                other.offer(tree, search.incumbent.value)
 
     def _share(self, search: SizeSearch) -> None:
         """Offer the tree of one size to all others, and its bound to all smaller ones."""

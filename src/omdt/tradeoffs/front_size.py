@@ -12,12 +12,12 @@ from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.model import Model
 from omdt.methods.search.outcome import why_stopped
-from omdt.methods.search.partial_tree import Split, Tree, count_leaves, to_policy
+from omdt.methods.search.partial_tree import Leaf, Split, Tree, asked_questions, count_leaves, to_policy
 from omdt.methods.search.proofs import begin_proof
 from omdt.methods.search.turns import USUAL, CoarseFirst, Proof, Waiting, rounds
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Stop
-from omdt.tree import TreePolicy
+from omdt.tree import LEAF, TreePolicy
 from omdt.watch import Watch
 
 
@@ -107,6 +107,17 @@ class SizeSearch:
             self._local.finish()
         self._end()
 
+    def smaller(self) -> Tree | None:
+        """The incumbent without questions that it does not need; None if it needs all, or evaluations take long."""
+        tree, found = self.incumbent.tree, None
+        if tree is not None and self.model.mdp.n_states < self.model.settings.impatient_states:
+            found = self.found(self.watch)
+        if tree is None or found is None or found.tree.n_leaves == count_leaves(tree):
+            return None
+        splits = self.model.task.splits
+        numbers = {(int(splits.feature[k]), float(splits.threshold[k])): k for k in asked_questions(tree)}
+        return _as_tree(found.tree, 0, numbers)
+
     def found(self, watch: Watch) -> Found | None:
         """The incumbent without questions that it does not need; None if there is no tree that the rules allow."""
         tree, task, mdp = self.incumbent.tree, self.model.task, self.model.mdp
@@ -144,9 +155,11 @@ class SizeSearch:
         yield from rounds(self._proof, local, self.watch)
 
     def _settle(self) -> None:
-        """Note that no tree of this size is better than the incumbent."""
+        """Note and report that no tree of this size is better than the incumbent."""
         self.complete = True
         self._end()
+        self.incumbent.lower(self.bound)
+        self.incumbent.report()
 
     def _end(self) -> None:
         """Note that no more turns are needed; of the proof, its bound is kept."""
@@ -154,6 +167,15 @@ class SizeSearch:
         if self._proof is not None:
             self.complete |= self._proof.done
             self._proof.stop()
+
+
+def _as_tree(policy: TreePolicy, node: int, numbers: dict[tuple[int, float], int]) -> Tree:
+    """A tree policy below a node, with the numbers of the questions about features and thresholds."""
+    if policy.feature[node] == LEAF:
+        return Leaf(int(policy.action[node]))
+    question = numbers[int(policy.feature[node]), float(policy.threshold[node])]
+    left, right = (_as_tree(policy, int(child), numbers) for child in (policy.left[node], policy.right[node]))
+    return Split(question, left, right)
 
 
 def _depth(tree: Tree) -> int:
