@@ -97,23 +97,23 @@ def test_help_lists_the_commands(run):
     assert status == 0
     words = re.findall(r"^│ (\w+) |^╭─ (\w+) ", out, flags=re.M)
     listed = [command or f"{heading}:" for command, heading in words]
-    commands = ["solve", "compare", "export", "report", "check", "reproduce"]
+    commands = ["solve", "compare", "alternatives", "export", "report", "check", "reproduce"]
     assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", *commands]
 
 
-@pytest.mark.parametrize("command", ["envs", "info", "solve", "compare"])
+@pytest.mark.parametrize("command", ["envs", "info", "solve", "compare", "alternatives"])
 def test_every_command_has_help(run, command):
     status, out, _ = run(command, "--help")
     assert status == 0
     assert "--json" in out
 
 
-@pytest.mark.parametrize("command", ["info", "solve", "compare"])
+@pytest.mark.parametrize("command", ["info", "solve", "compare", "alternatives"])
 def test_help_calls_the_argument_by_its_promised_name(command):
     assert re.search(rf"omdt {command} \[OPTIONS\] {{?PROBLEM", script(command, "--help").stdout)
 
 
-@pytest.mark.parametrize("command", ["solve", "info", "compare"])
+@pytest.mark.parametrize("command", ["solve", "info", "compare", "alternatives"])
 def test_help_names_every_ending_that_is_read(run, command):
     out = run(command, "--help")[1]
     assert all(re.search(rf"{re.escape(ending)}\b", out) for ending in read_endings())

@@ -2,6 +2,8 @@
 
 import json
 import math
+import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -256,3 +258,29 @@ def test_progress_counts_trees() -> None:
     heard: list[int] = []
     omdt.alternatives(fork(), max_depth=1, within=0.2, progress=heard.append)
     assert heard == [1, 2]
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_returns_what_there_is() -> None:
+    heard: list[int] = []
+
+    def interrupt(found: int) -> None:
+        heard.append(found)
+        if found == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    found = omdt.alternatives(lake(), max_depth=3, within=0.1, progress=interrupt)
+    assert (found.ended, found.complete, len(found)) == (Ended.INTERRUPTED, False, heard[-1])
+    assert "interrupted" in found.words
+    assert found.values[0] == pytest.approx(omdt.solve(lake(), max_depth=3).value)
+
+
+def test_an_interrupted_command_ends_with_130(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from omdt.tradeoffs import alternatives as verb
+
+    found = replace(omdt.alternatives(fork(), max_depth=1), ended=Ended.INTERRUPTED)
+    monkeypatch.setattr(verb, "alternatives", lambda *arguments, **rest: found)
+    status, out, err = run("alternatives", "frozenlake_4x4", "--depth", 1)
+    assert status == 130
+    assert "interrupted, so there may be others" in out
+    assert "these are the trees so far" in err

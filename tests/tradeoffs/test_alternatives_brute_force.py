@@ -8,8 +8,11 @@ import pytest
 import omdt
 from brute_force import returns, threshold_questions, tree_policies
 from omdt import MDP
-from omdt.tradeoffs import alternatives_branching, alternatives_consistency, alternatives_search
+from omdt.tradeoffs import alternatives_branching, alternatives_consistency
+from omdt.tradeoffs.alternatives_branching import ByStates, ByTrees
+from omdt.tradeoffs.alternatives_losses import ByLosses
 from omdt.tradeoffs.alternatives_result import Alternatives
+from omdt.tradeoffs.alternatives_search import Enumeration
 from random_mdps import random_model, shaped_mdp
 from total_values import exact_totals, random_total_mdp
 
@@ -131,15 +134,14 @@ def test_the_list_equals_brute_force(seeds: range) -> None:
     assert certain >= len(seeds) - 3
 
 
-@pytest.mark.parametrize(
-    "way", [{"MOST_STEPS": 0.0}, {"NODES_PER_TURN": 10**9}], ids=["trees are decided", "states are decided"]
-)
-def test_each_way_finds_everything_by_itself(way: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in way.items():
-        monkeypatch.setattr(alternatives_search, name, value)
+@pytest.mark.parametrize("way", [ByStates, ByTrees, ByLosses])
+def test_each_way_finds_everything_by_itself(way: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Enumeration, "_ways", lambda self: [(way(self._parts), 50)])
     for seed in range(30):
         rng = np.random.default_rng([27, seed])
         mdp = shaped_mdp(rng)
+        if len(omdt.Splits.of(mdp)) == 0 and way is ByLosses:
+            continue
         leaves = int(rng.integers(2, 4))
         brute = all_policies(mdp, leaves - 1, leaves)
         result = omdt.alternatives(mdp, max_leaf_nodes=leaves, within=0.05, limit=10_000)
@@ -184,13 +186,13 @@ def reached(mdp: MDP) -> np.ndarray:
     return found
 
 
-@pytest.mark.parametrize("most_steps", [0.0, 1e9], ids=["trees are decided", "both in turns"])
+@pytest.mark.parametrize("way", [ByStates, ByTrees, ByLosses])
 def test_the_list_equals_brute_force_where_unavailable_actions_are_forbidden(
-    most_steps: float, monkeypatch: pytest.MonkeyPatch
+    way: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alternatives_search, "MOST_STEPS", most_steps)
+    monkeypatch.setattr(Enumeration, "_ways", lambda self: [(way(self._parts), 50)])
     restricted = 0
-    for seed in range(40):
+    for seed in range(25):
         rng = np.random.default_rng([22, seed])
         mdp = random_model(rng, states=int(rng.integers(3, 7)), actions=3, absorbing=0.2, unavailable=0.3).mdp()
         allowed = mdp.available | ~reached(mdp)[:, None]

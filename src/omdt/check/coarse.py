@@ -13,6 +13,7 @@ state, then the second lowest ones, and so on.
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -107,11 +108,9 @@ class CoarseChecker:
 
     def shows(self, earned: float) -> bool:
         """Whether it is within the bound to earn as much."""
-        offset = self.induction.number(self.induction.asked.offset)
-        total = earned + offset + 2 * self.induction.unit * (abs(earned) + abs(offset))
         if math.isinf(self.bound) or math.isinf(earned):
             return earned == -math.inf or self.bound == math.inf
-        return bool(total <= self.induction.number(self.bound))
+        return Fraction(earned) + Fraction(self.induction.asked.offset) <= Fraction(self.bound)
 
     def _taken(self, number: Json) -> CoarseTree:
         """An open node, which is open no more."""

@@ -75,8 +75,8 @@ def _follow(content: Content, model: Model, claimed: Claimed, size: Size, verdic
     record, _ = next(content)
     head = typed(record[1] if len(record) == 2 else None, dict, "the head of the certificate")
     target = claimed.objective.sign * claimed.bound
-    _check_head(head, model, size, claimed)
     _check_asked(claimed, model)
+    _check_head(head, model, size, claimed)
     if head.get("proof") == RANGES:
         ladders = Ladders(claimed.questions, model.features, model.feature_names)
         _check_questions(head, sum(len(ladder.numbers) for ladder in ladders.ladders))

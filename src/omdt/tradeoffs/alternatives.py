@@ -6,15 +6,11 @@ it are enumerated (`alternatives_search`). Should one of them be better than the
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import NamedTuple
 
-from omdt import planning
-from omdt.errors import FalseClaimError, InputError
+from omdt.errors import InputError
 from omdt.limits import Limits, whole
-from omdt.mdp import MDP, Ints
+from omdt.mdp import MDP
 from omdt.methods.search.model import Model
-from omdt.methods.search.partial_tree import Split, Tree, count_leaves, to_policy
 from omdt.methods.search.settings import SearchSettings
 from omdt.objective import DISCOUNTED_RETURN, Asked
 from omdt.rules import FALLBACK, Rule, rules_of
@@ -22,21 +18,14 @@ from omdt.solution import MAX, MIN, Solution, Stop
 from omdt.solving import solve
 from omdt.splits import Splits
 from omdt.task import Size, Task
-from omdt.tradeoffs.alternatives_collection import Collection, Found
-from omdt.tradeoffs.alternatives_domains import Domains
-from omdt.tradeoffs.alternatives_result import Alternative, Alternatives, Ended
+from omdt.tradeoffs.alternatives_collection import Collection
+from omdt.tradeoffs.alternatives_listing import Listing
+from omdt.tradeoffs.alternatives_result import Alternatives, Ended
 from omdt.tradeoffs.alternatives_search import Enumeration
-from omdt.tradeoffs.alternatives_words import differences, forced
-from omdt.tree import TreePolicy
-from omdt.unavailable import with_exceptions
 from omdt.watch import Watch, one_thread
 
 SOLVING_SHARE = 0.5
 """Part of the time limit for the best tree and its proof, at most. The enumeration needs a good tree, not its proof."""
-
-MISMATCH = 1e-9
-"""Difference between the value of a tree and that of the policy which it is to have, as a part of the largest return,
-above which one of them must be wrong."""
 
 
 def alternatives(
@@ -103,18 +92,17 @@ def alternatives(
         watch.interrupt()
     _check_scale(solution, absolute)
     task = Task(mdp, splits, size, objective, kept)
+
+    def tolerance(best: float) -> float:
+        return within if absolute else within * abs(task.shown(best) - solution.random_return)
+
     with watch.catching_interrupts(), one_thread():
         model = Model.of(task, SearchSettings(), watch)
-
-        def tolerance(best: float) -> float:
-            return within if absolute else within * abs(task.shown(best) - solution.random_return)
-
         collection = Collection(model, tolerance, limit, progress or _unheard)
         enumeration = Enumeration(model, collection, limits.memory_limit, watch)
         enumeration.run(solution.tree.actions(task.observations))
-        listed = _Listing(task, collection, enumeration.domains, watch)
-        members = listed.members()
-        common = forced(members[0].tree, [found.plays for found, _ in listed.chosen], task.observations)
+        listing = Listing(task, collection, enumeration.domains, watch)
+        members, common = listing.members(), listing.forced()
     known = absolute or time_limit is None or solution.is_rounding(solution.random_error)
     return Alternatives(
         problem=mdp.name,
@@ -154,7 +142,7 @@ def check_arguments(max_depth: int | None, max_leaf_nodes: int | None, within: f
 
 def _check_scale(solution: Solution, absolute: bool) -> None:
     """Raise if a part of the distance between the best tree and the random policy means nothing."""
-    if not absolute and math.isinf(solution.random_return) and not math.isinf(solution.value):
+    if not absolute and math.isinf(solution.random_return):
         raise InputError(
             f"the value of the random policy is {solution.random_return}, so that no part of its distance from the "
             "best tree is a tolerance; give one in units of the value, with --absolute"
@@ -168,90 +156,3 @@ def _why_ended(enumeration: Enumeration, collection: Collection, watch: Watch, k
     if not enumeration.exhausted or not known:
         return Ended.TIME
     return Ended.LIMIT if collection.truncated else Ended.COMPLETE
-
-
-class _Chosen(NamedTuple):
-    """A policy with the tree that is listed for it."""
-
-    found: Found
-    tree: Tree
-
-
-class _Listing:
-    """Makes the list of trees from what was enumerated.
-
-    Attributes:
-        chosen: the policies with their trees, best first; of equally good ones, up to rounding, the smaller tree first.
-    """
-
-    def __init__(self, task: Task, collection: Collection, domains: Domains, watch: Watch) -> None:
-        self._task, self._domains, self._noise = task, domains, collection.noise
-        self._watch = watch.closing()
-        chosen = [_Chosen(found, domains.smallest_tree(found.plays)) for found in collection.found]
-        self.chosen = _ordered(chosen, collection.noise)
-
-    def members(self) -> tuple[Alternative, ...]:
-        """The trees of the list with their figures."""
-        task = self._task
-        best = self._policy(self.chosen[0].tree)
-        named = best.actions(task.observations)
-        best_plays = task.problem.played[range(len(named)), named]
-        return tuple(self._member(found, tree, best, best_plays) for found, tree in self.chosen)
-
-    def _member(self, found: Found, tree: Tree, best: TreePolicy, best_plays: Ints) -> Alternative:
-        task, policy = self._task, self._policy(tree)
-        differ = differences(policy, found.plays, best, best_plays, task.observations)
-        names = task.splits.feature_names
-        asked = sorted({int(j) for j in policy.feature if j >= 0})
-        needed = [j for j in asked if not self._domains.possible_without(found.plays, j)]
-        return Alternative(
-            tree=policy,
-            value=task.shown(self._value(policy, found)),
-            visited=int((found.plays >= 0).sum()),
-            features=tuple(names[j] for j in asked),
-            needed=tuple(names[j] for j in needed),
-            differences=differ,
-        )
-
-    def _policy(self, tree: Tree) -> TreePolicy:
-        """A tree as users get it."""
-        task = self._task
-        policy = to_policy(tree, task.splits, task.problem).pruned(task.observations)
-        return replace(with_exceptions(task.problem, policy, task.observations), truths=task.mdp.truths)
-
-    def _value(self, policy: TreePolicy, found: Found) -> float:
-        """The return of a tree, recomputed; raises if it is not that of its policy, or if a rule is broken."""
-        task = self._task
-        returned = planning.tree_return(task.problem, policy, task.observations, self._watch)
-        largest = max(abs(found.value), self._noise / planning.ROUNDING, 1e-280)
-        differ = returned.value != found.value and not abs(returned.value - found.value) <= (
-            returned.error + MISMATCH * largest
-        )
-        if differ or not task.permits(policy.actions(task.observations)):
-            raise FalseClaimError(
-                f"a tree that was listed as returning {found.value!r} returns {returned.value!r}, or breaks a rule"
-            )
-        return found.value
-
-
-def _ordered(chosen: list[_Chosen], noise: float) -> list[_Chosen]:
-    """The best first; of those that are equally good up to rounding, the smaller first, then by their questions."""
-    ordered: list[_Chosen] = []
-    group: list[_Chosen] = []
-    for one in sorted(chosen, key=lambda it: -it.found.value):
-        if group and group[0].found.value - one.found.value > noise:
-            ordered += sorted(group, key=_size_and_questions)
-            group = []
-        group.append(one)
-    return ordered + sorted(group, key=_size_and_questions)
-
-
-def _size_and_questions(one: _Chosen) -> tuple[int, list[int]]:
-    return count_leaves(one.tree), _preorder(one.tree)
-
-
-def _preorder(tree: Tree) -> list[int]:
-    """The questions of a tree from the root on, the left side first; a leaf counts as the negative of its action."""
-    if isinstance(tree, Split):
-        return [tree.question + 1, *_preorder(tree.left), *_preorder(tree.right)]
-    return [-tree[0]] if tree else []

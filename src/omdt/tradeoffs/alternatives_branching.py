@@ -49,9 +49,11 @@ class Branching(Protocol):
 
 
 class Waiting(Generic[Node]):
-    """Nodes that wait to be explored, those with the highest bound first.
+    """Nodes that wait to be explored.
 
-    When as many wait as memory allows, further ones are taken depth first, so that hardly more are added.
+    After a node, the best of those that took its place is explored, down to a policy; then the node with the highest
+    bound of all. So policies are found soon, and where there are more than the limit allows, good ones prune the rest.
+    When as many nodes wait as memory allows, further ones are taken depth first, so that hardly more are added.
 
     Args:
         most: maximum number of nodes that wait in the order of their bounds.
@@ -60,18 +62,24 @@ class Waiting(Generic[Node]):
     def __init__(self, most: int) -> None:
         self._most = most
         self._counter = itertools.count()
+        self._fresh: list[tuple[float, Node]] = []
         self._heap: list[tuple[float, int, Node]] = []
         self._stack: list[tuple[float, Node]] = []
 
     def put(self, bound: float, node: Node) -> None:
         """Let a node wait."""
-        if len(self._heap) < self._most:
-            heapq.heappush(self._heap, (-bound, next(self._counter), node))
-        else:
-            self._stack.append((bound, node))
+        self._fresh.append((bound, node))
 
     def take(self, floor: float) -> tuple[float, Node] | None:
         """The next node whose bound is at least the floor, with its bound; None if there is none."""
+        fresh, self._fresh = sorted(self._fresh, key=lambda it: -it[0]), []
+        for bound, node in fresh[1:]:
+            if len(self._heap) < self._most:
+                heapq.heappush(self._heap, (-bound, next(self._counter), node))
+            else:
+                self._stack.append((bound, node))
+        if fresh and fresh[0][0] >= floor:
+            return fresh[0]
         while self._stack:
             bound, node = self._stack.pop()
             if bound >= floor:
@@ -221,7 +229,7 @@ class ByTrees:
         choices = parts.relaxation.choices(tree)
         relaxed = parts.relaxation.bound_of(choices, above, parts.collection.floor, parts.watch)
         bound = min(relaxed.bound, of_parent)
-        if bound < parts.collection.floor:
+        if not relaxed.possible or bound < parts.collection.floor:
             return
         walk = parts.domains.walk(choices)
         if len(walk.open) > 0:

@@ -47,6 +47,7 @@ class Collection:
         self.noise = planning.ROUNDING * max(largest if np.isfinite(largest) else 0.0, model.scale)
         self.found: list[Found] = []
         self.truncated = False
+        self._known: set[bytes] = set()
         self._best = -np.inf
 
     @property
@@ -68,7 +69,7 @@ class Collection:
             plays: [S] what it plays in the decisive states that it visits; −1 elsewhere.
             watch: if it ends the evaluation, an `OutOfTimeError` is raised.
         """
-        if any(np.array_equal(plays, found.plays) for found in self.found):
+        if plays.tobytes() in self._known:
             return
         # What is played elsewhere makes no difference.
         returned = planning.policy_return(self._model.mdp, np.maximum(plays, 0), watch)
@@ -82,4 +83,5 @@ class Collection:
             self.truncated = True
             self.found.sort(key=lambda it: -it.value)
             self.found.pop()
+        self._known = {it.plays.tobytes() for it in self.found}
         self._progress(len(self.found))

@@ -1,7 +1,8 @@
-"""The enumeration of all policies of trees that return enough: two ways in turns, until one of them is through.
+"""The enumeration of all policies of trees that return enough: three ways in turns, until one of them is through.
 
-Which way is faster depends on the problem (`alternatives_branching`). Turns are counted in nodes, and their lengths
-follow from the sizes of the problem, so the same problem always gives the same list, unless time runs out.
+Which way is faster depends on the problem (`alternatives_branching`, `alternatives_losses`). Turns are counted in nodes
+and their lengths follow from the sizes of the problem, so the same problem always gives the same list, unless time runs
+out.
 """
 
 from omdt.mdp import Ints
@@ -9,6 +10,7 @@ from omdt.methods.search.model import Model
 from omdt.tradeoffs.alternatives_branching import Branching, ByStates, ByTrees, Parts
 from omdt.tradeoffs.alternatives_collection import Collection
 from omdt.tradeoffs.alternatives_domains import Domains
+from omdt.tradeoffs.alternatives_losses import ByLosses
 from omdt.watch import OutOfTimeError, Watch
 
 NODES_PER_TURN = 50
@@ -35,7 +37,7 @@ class Enumeration:
 
     def __init__(self, model: Model, collection: Collection, memory_limit: int, watch: Watch) -> None:
         self._collection, self._watch = collection, watch
-        self._parts = Parts.of(model, collection, watch, memory_limit * 2**20 // 2)
+        self._parts = Parts.of(model, collection, watch, memory_limit * 2**20 // 3)
         self.domains: Domains = self._parts.domains
         self.exhausted = False
 
@@ -61,6 +63,8 @@ class Enumeration:
         if steps <= MOST_STEPS:
             nodes = max(1, int(NODES_PER_TURN * min(1.0, CHEAP_STEPS / steps)))
             ways.insert(0, (ByStates(self._parts), nodes))
+        if self._parts.model.searchable and len(self._parts.questions):
+            ways.append((ByLosses(self._parts), NODES_PER_TURN))
         return ways
 
     def _take_turn(self, way: Branching, nodes: int) -> None:

@@ -22,7 +22,8 @@ class Difference:
         plays: name of its action.
         instead_of: name of the action of the best tree.
         where: the region in words, as in `X ≤ 0 and Y > 2`; of the states that the tree visits and in which it matters
-            what is played, exactly those of the region satisfy it.
+            what is played, exactly those of the region satisfy it, unless what is played differs within a leaf because
+            actions are not available.
         states: number of these states.
     """
 

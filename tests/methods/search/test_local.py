@@ -162,23 +162,57 @@ def test_without_questions_there_is_a_single_leaf() -> None:
     assert not started(model_of(environment("frozenlake_4x4"), 1)).single
 
 
-def test_with_many_states_the_first_improvement_is_taken() -> None:
-    """A patient search evaluates all neighbours per step, an impatient one fewer."""
-    mdp = environment("frozenlake_8x8")
-    evaluations = []
-    for states in (mdp.n_states, mdp.n_states + 1):
-        search = started(model_of(mdp, 2, impatient_states=states))
-        evaluate, count = search.engine.evaluate, [0]
+def steps_of(search: LocalSearch) -> list[list[bool]]:
+    """The next climb: per step, whether each evaluated neighbour was better than the tree before."""
+    evaluate, rebase = search.engine.evaluate, search.engine.rebase
+    better: list[bool] = []
+    steps: list[list[bool]] = []
 
-        def counted(policy: np.ndarray, evaluate=evaluate, count=count) -> float:  # type: ignore[no-untyped-def]
-            count[0] += 1
-            return float(evaluate(policy))
+    def evaluated(policy: np.ndarray) -> float:
+        value = float(evaluate(policy))
+        better.append(value > search.engine.value + search.incumbent.noise)
+        return value
 
-        search.engine.evaluate = counted  # type: ignore[method-assign]
-        search.climb(1)
-        assert is_locally_best(search)
-        evaluations.append(count[0])
-    assert evaluations[0] < evaluations[1]
+    def rebased(policy: np.ndarray) -> None:
+        steps.append(better.copy())
+        better.clear()
+        rebase(policy)
+
+    search.engine.evaluate = evaluated  # type: ignore[method-assign]
+    search.engine.rebase = rebased  # type: ignore[method-assign]
+    search.climb(1)
+    search.engine.evaluate, search.engine.rebase = evaluate, rebase  # type: ignore[method-assign]
+    return [step for step in steps if step]
+
+
+def is_quick(steps: list[list[bool]]) -> bool:
+    """Whether every step took the first improvement."""
+    return all(step.index(True) == len(step) - 1 for step in steps)
+
+
+def test_steep_and_quick_climbs_take_turns() -> None:
+    """A steep climb evaluates all neighbours per step, a quick one stops at the first that is better."""
+    search = started(model_of(environment("frozenlake_8x8"), 3))
+    climbs = [steps_of(search) for _ in range(6)]
+    assert any(len(steps) > 1 for steps in climbs)
+    assert not any(is_quick(steps) for steps in climbs[::2] if steps)
+    assert all(is_quick(steps) for steps in climbs[1::2])
+
+
+def test_both_kinds_of_climb_begin_with_the_same_starts_and_go_on_from_a_best_tree_of_their_own() -> None:
+    search = started(model_of(environment("frozenlake_8x8"), 2))
+    steep, quick = search._next_start(), search._next_start()
+    assert steep == quick
+    search.climb(40)
+    value, tree = search._quick
+    assert value == pytest.approx(search.engine.evaluate(search.policy(tree)))
+    assert value <= search.incumbent.value + search.incumbent.noise
+
+
+def test_with_many_states_all_climbs_are_quick() -> None:
+    search = started(model_of(environment("frozenlake_8x8"), 2, impatient_states=1))
+    assert all(is_quick(steps_of(search)) for _ in range(3))
+    assert is_locally_best(search)
 
 
 def large_lake(**fields: object) -> Model:

@@ -93,18 +93,28 @@ class Neighbours:
         With many states, the most promising of all nodes come first.
         """
         current = self.questions.actions(tree, self.states)
-        changes = (
-            Change(place, *alternative)
-            for place in self.places(tree)
-            if len(place.states) and self.watch.remaining > 0
-            for alternative in self._alternatives(place, gains, current)
-        )
-        return self._candidates(tree, current, self._in_order(changes))
+        return self._candidates(tree, current, self._in_order(self._changes(tree, gains, current)))
+
+    def by_gain(self, tree: Tree, gains: Floats) -> Iterator[Candidate]:
+        """The same trees, the most promising of all nodes first, at any number of states."""
+        current = self.questions.actions(tree, self.states)
+        return self._candidates(tree, current, self._best_first(self._changes(tree, gains, current)))
+
+    def _changes(self, tree: Tree, gains: Floats, current: Ints) -> Iterator[Change]:
+        """Promising changes of a tree, node by node."""
+        for place in self.places(tree):
+            if len(place.states) and self.watch.remaining > 0:
+                for alternative in self._alternatives(place, gains, current):
+                    yield Change(place, *alternative)
 
     def _in_order(self, changes: Iterable[Change]) -> Iterable[Change]:
         """The order in which changes are tried: with many states the most promising ones, best first."""
         if self.model.mdp.n_states < self.model.settings.impatient_states:
             return changes
+        return self._best_first(changes)
+
+    def _best_first(self, changes: Iterable[Change]) -> list[Change]:
+        """The most promising changes, best first, as many as can be evaluated in one step of a climb."""
         ordered = sorted(changes, key=lambda change: -change.gain)
         return ordered[: evaluations_within(self.model, self.model.settings.step_seconds)]
 

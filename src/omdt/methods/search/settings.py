@@ -37,7 +37,7 @@ class SearchSettings:
     """Improvements per climb; only rounding could make a climb go round in circles."""
 
     impatient_states: int = 4000
-    """From this many states on, the first improvement is taken instead of the best: evaluations take too long."""
+    """From this many states on, climbs begin with fitted trees and those of coarse models: evaluations take long."""
 
     min_evaluations: int = 10
     """Minimum number of evaluations wherever their number is derived from estimated seconds."""

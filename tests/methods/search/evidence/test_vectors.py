@@ -86,6 +86,26 @@ def test_rewards_that_never_stop_have_no_vector() -> None:
     assert raised(Grounds.of(induction), np.ones((1, 1), dtype=np.bool_), np.array([True]), np.zeros(1), 0.5) is None
 
 
+def test_values_in_a_circle_become_the_same() -> None:
+    """Nothing is earned by waiting, so all places from which one can wait for the best one are worth as much."""
+    P = np.zeros((4, 2, 4))
+    for s in range(3):
+        P[s, 0, [s, (s + 1) % 3]] = 0.3, 0.7
+        P[s, 1, 3] = 1.0
+    P[3, :, 3] = 1.0
+    costs = np.array([[0.0, 3.1], [0.0, 2.3], [0.0, 2.7], [0.0, 0.0]])
+    mdp = MDP.from_dense(P, costs, np.eye(4)[0], np.arange(4.0), labels={"end": np.arange(4) == 3}, discount=0.9)
+    plain = model_of(mdp)
+    induction = check.Induction(plain, check.read_asked(plain, 'Rmin=? [F "end"]', 1.0))
+    everything = np.ones((4, 2), dtype=np.bool_)
+    for exponent in (-4, -20, -45):
+        low = np.array([-3.1, -2.3, -2.7, 0.0])
+        found = raised(Grounds.of(induction), everything, everything[:, 0], low, 2.0**exponent)
+        assert found is not None
+        assert len(set(found[:3].tolist())) == 1
+        assert found[0] == pytest.approx(-2.3, abs=4 * 2.0**exponent)
+
+
 def random_vector(rng: np.random.Generator, S: int) -> Any:
     exponent = int(rng.integers(-60, 20))
     numbers = rng.integers(-(2 ** int(rng.integers(1, 53))), 2 ** int(rng.integers(1, 53)), S)

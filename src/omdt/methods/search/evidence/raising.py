@@ -20,6 +20,11 @@ MAX_SWEEPS = 200
 than another attempt with a finer step."""
 
 
+WHOLE = 1e-6
+"""By how much a number of steps may exceed a whole one and still be taken for it: the excess is rounding, and if it is
+not, the value is raised once more."""
+
+
 class Grounds(NamedTuple):
     """What a vector must bound, for the compiled loop.
 
@@ -130,10 +135,11 @@ def _missing(grounds, V, s, a, step):  # type: ignore[no-untyped-def]
         gain += p * (change - lost)
         size += p * (abs(change) + abs(lost))
         leave += p if t != s else p * grounds.shrinkage
-    gain += grounds.margin * size
-    if gain < 0.0 or (gain == 0.0 and not (grounds.strict and V[s] < 0.0)):
+    above = gain + grounds.margin * size
+    if above < 0.0 or (above == 0.0 and not (grounds.strict and V[s] < 0.0)):
         return 0.0
     if leave <= 0.0:
         # The state is never left: it earns for ever, or nothing.
-        return np.inf if gain > 0.0 else -V[s]
-    return max(step, np.ceil(gain / leave / step) * step)
+        return np.inf if above > 0.0 else -V[s]
+    # In a circle without rewards, all values must become the same: rounding must not carry one beyond the others.
+    return max(step, np.ceil(gain / leave / step - WHOLE) * step)
