@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
+.PHONY: help install demo test coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
 
 help:
 	@echo "make demo          solve a real problem and show the tree with its proof"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench-limits  whether time limits and Ctrl-C are kept, from 10^3 to 10^6 states (some minutes)"
 	@echo "make bench-parallel  seconds to the proof on one core and on two (up to three hours)"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
+	@echo "make bench-front   the front to eight leaves beside eight separate solves, to the same proofs (some minutes)"
 	@echo "make bench-side-by-side  the same cells by two versions (OLD=a clone of the old one; half an hour)"
 	@echo "make bench-answers compare the files of all answers with those kept of another version (KEPT=a folder)"
 	@echo "make bench-solvers compare the inner solvers of the search by the shape of the problem (half a minute)"
@@ -107,6 +108,9 @@ bench-parallel: install
 
 bench-search: install
 	$(BIN)/python benchmarks/search.py
+
+bench-front: install
+	$(BIN)/python benchmarks/front.py
 
 bench-side-by-side: install
 	$(BIN)/python benchmarks/side_by_side.py $(OLD)

@@ -97,6 +97,7 @@ MAY_IMPORT["reproduce"] = BEFORE_THE_COMMAND_LINE
 FREE = {"cli", "__init__"}
 # A notebook asks the object itself for its picture; what draws it is imported inside that method alone, when asked.
 NOTEBOOK = {Path("tree/policy.py"): {"export"}, Path("solution/solution.py"): {"report"}}
+NOTEBOOK[Path("tradeoffs/front_points.py")] = {"report"}
 
 
 def room(module: Path) -> str:

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from omdt.solving import solve as solve
     from omdt.splits import Splits as Splits
     from omdt.tradeoffs.alternatives import alternatives as alternatives
+    from omdt.tradeoffs.front import front as front
+    from omdt.tradeoffs.front_points import Front as Front
     from omdt.tree import TreePolicy as TreePolicy
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "Front": "tradeoffs.front_points",
     "InputError": "errors",
     "InputWarning": "errors",
     "MDP": "mdp",
@@ -41,6 +44,7 @@ _HOME = {
     "from_gymnasium": "formats.from_gymnasium",
     "from_pymdptoolbox": "formats.from_pymdptoolbox",
     "from_quantecon": "formats.from_quantecon",
+    "front": "tradeoffs.front",
     "imitate": "imitating",
     "load": "solution",
     "make": "environments",

@@ -16,6 +16,7 @@ from omdt.cli.check import check
 from omdt.cli.compare import compare
 from omdt.cli.envs import envs
 from omdt.cli.export import export
+from omdt.cli.front import front
 from omdt.cli.info import info
 from omdt.cli.messages import tell
 from omdt.cli.report import report
@@ -32,7 +33,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Problems": (envs, info),
-    "Trees": (solve, compare, alternatives, export, report, check, reproduce),
+    "Trees": (solve, front, alternatives, compare, export, report, check, reproduce),
 }
 """The commands under the headings of the help."""
 

@@ -21,6 +21,14 @@ def report(
     discount: Annotated[
         float | None, typer.Option(metavar="GAMMA", help="By default that of the solution.", show_default=False)
     ] = None,
+    front: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What `omdt front --output` wrote, for a section about what simplicity costs.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE.html", help="By default SOLUTION with the ending .html.", show_default=False),
@@ -31,12 +39,13 @@ def report(
     from omdt.report import write_report
     from omdt.report.commands import solve_command
     from omdt.solution import load
+    from omdt.tradeoffs.front_points import load_front
 
     target = solution.with_suffix(".html") if output is None else output
     check_writable(target)
     if target.resolve() == solution.resolve():
         raise InputError(f"the page would overwrite {solution}; name another file with --output")
-    solved = load(solution)
+    solved, sizes = load(solution), None if front is None else load_front(front)
     record = Recorded(
         solution,
         solved.problem,
@@ -52,5 +61,5 @@ def report(
         solve_command(solved, problem=found.name, settings=found.settings, labels=found.labels, output=solution),
         shlex.join(["omdt", *sys.argv[1:]]),
     ]
-    write_report(solved, found.mdp, target, objective=found.objective, commands=commands)
+    write_report(solved, found.mdp, target, objective=found.objective, commands=commands, front=sizes)
     typer.echo(target)

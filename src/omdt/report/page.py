@@ -15,7 +15,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from omdt.counting import counted
-from omdt.errors import require
+from omdt.errors import InputError, require
 from omdt.files import write_whole
 from omdt.mdp import MDP
 from omdt.objective import Asked
@@ -25,7 +25,9 @@ from omdt.report.commands import solve_command
 from omdt.report.curve import anytime_curve
 from omdt.report.drawing import drawn
 from omdt.report.embedded import map_data, node_data
+from omdt.report.front import front_section
 from omdt.solution import Solution
+from omdt.tradeoffs.front_points import Front
 from omdt.tree import printable
 
 WIDE, NARROW = 720.0, 350.0
@@ -42,6 +44,7 @@ def report_html(
     objective: Asked | None = None,
     observations: ArrayLike | None = None,
     commands: Sequence[str] = (),
+    front: Front | None = None,
 ) -> str:
     """The report on a solution as one HTML page (needs the extra `report`).
 
@@ -52,10 +55,20 @@ def report_html(
         observations: [S, F'] what the tree reads in each state; by default what the solution records: the features of
             the MDP and the predicates.
         commands: the commands that were typed to get the report; by default the `omdt solve` that makes the solution.
+        front: the best trees of other sizes, for a section about what simplicity costs.
+
+    Raises:
+        InputError: if the front is about another problem.
     """
     require("jinja2", "report", "a report")
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
+    if front is not None and (front.largest.fingerprint, front.largest.objective) != (
+        solution.fingerprint,
+        solution.objective,
+    ):
+        raise InputError("the front is about another problem or another objective than the solution")
     analysis = analyse(solution, mdp, observations, objective)
     templates = Environment(
         loader=PackageLoader("omdt.report", "page"),
@@ -67,6 +80,7 @@ def report_html(
     return templates.get_template("page.html").render(
         **_contents(solution, mdp, analysis),
         commands=[printable(command) for command in commands] or [solve_command(solution)],
+        front="" if front is None else Markup(front_section(front)),
     )
 
 
@@ -78,9 +92,10 @@ def write_report(
     objective: Asked | None = None,
     observations: ArrayLike | None = None,
     commands: Sequence[str] = (),
+    front: Front | None = None,
 ) -> None:
     """Write the report on a solution to a file, whole or not at all; the arguments are those of `report_html`."""
-    page = report_html(solution, mdp, objective=objective, observations=observations, commands=commands)
+    page = report_html(solution, mdp, objective=objective, observations=observations, commands=commands, front=front)
     write_whole(Path(path), lambda stream: stream.write(page.encode()))
 
 

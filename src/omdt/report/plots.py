@@ -1,5 +1,6 @@
 """Figures for papers and notebooks, drawn with matplotlib (needs the extra `plots`)."""
 
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,8 @@ from omdt.mdp import MDP, Floats
 from omdt.report.grid import axis
 from omdt.report.visits import deciding, discounted_visits, visit_shares
 from omdt.solution import Solution
+from omdt.tradeoffs.front_knee import knee
+from omdt.tradeoffs.front_points import Front
 from omdt.tree import TreePolicy, printable
 
 if TYPE_CHECKING:
@@ -63,6 +66,44 @@ def plot_trace(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
     ax.set_ylabel(printable(solution.wording.what), parse_math=False)
     ax.legend()
     return ax
+
+
+def plot_front(front: Front, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw value and bound by size, with the optimal and the random policy as lines, and return the Axes.
+
+    Args:
+        front: what `omdt.front` returned.
+        ax: where to draw; by default a new figure.
+    """
+    ax = _axes(ax)
+    solution = front.largest
+    sizes = [front.size_of(point) for point in front]
+    values = np.array([point.value for point in front])
+    bounds = np.array([point.solution.shown_bound for point in front])
+    known = np.isfinite(values) & np.isfinite(bounds)
+    ax.fill_between(sizes, values, bounds, where=known, alpha=0.3, color="C1", linewidth=0, label="up to the bound")
+    ax.plot(sizes, np.where(np.isfinite(values), values, np.nan), color="C0", marker="o", label="value")
+    for name, figure, style in (("optimal", solution.optimal_return, "--"), ("random", solution.random_return, ":")):
+        if np.isfinite(figure):
+            ax.axhline(figure, color="grey", linestyle=style, linewidth=1, label=f"{name} policy")
+    marked = knee(front)
+    if marked is not None:
+        ax.plot([front.size_of(marked)], [marked.value], "o", markersize=14, fillstyle="none", color="C3", label="knee")
+    ax.set(xlabel=front.by, ylabel="value", xticks=sizes[:: 1 + len(sizes) // MOST_TICKS])
+    ax.legend()
+    return ax
+
+
+def front_png(front: Front, dots: int) -> bytes:
+    """The same as a PNG with some dots per inch."""
+    require("matplotlib", "plots", "a figure")
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained", dpi=dots)
+    plot_front(front, ax=figure.add_subplot())
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png")
+    return stream.getvalue()
 
 
 def plot_grid(

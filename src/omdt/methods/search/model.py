@@ -75,11 +75,11 @@ class Model:
         mdp = task.problem
         return cls(task, settings, planning.optimal_values(mdp, watch), planning.scale(mdp, watch))
 
-    def resized(self, size: Size, settings: SearchSettings) -> "Model":
+    def resized(self, size: Size) -> "Model":
         """The same model for trees of another size, with all facts that were computed so far."""
         again = copy(self)
         again.__dict__.pop("size", None)
-        again.__dict__.update(task=self.task.resized(size), settings=settings)
+        again.__dict__.update(task=self.task.resized(size))
         return again
 
     @property

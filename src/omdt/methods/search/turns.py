@@ -6,7 +6,7 @@ limit on nodes ends the run after the round in which it is reached.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from omdt.methods.search.climbing import Climber
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
@@ -74,6 +74,22 @@ def rounds(proof: Proof, local: Climber, watch: Watch) -> Iterator[None]:
         yield
 
 
+class Waiting(NamedTuple):
+    """How long the fine search waits for the coarse one.
+
+    Attributes:
+        seconds: minimum estimated seconds of the coarse search before the fine search is prepared.
+        effort: what the fine search costs, if that is known from a similar task for which it was worth it; then it does
+            not wait.
+    """
+
+    seconds: float = 1.0
+    effort: FineEffort | None = None
+
+
+USUAL = Waiting()
+
+
 class CoarseFirst:
     """The coarse search, and after some time without a proof the fine search beside it.
 
@@ -86,10 +102,13 @@ class CoarseFirst:
         coarse: the coarse search.
         begin: begins the fine search; None if it cannot begin, or not yet.
         watch: counts the nodes of both.
+        waiting: how long the fine search waits for the coarse one.
     """
 
-    def __init__(self, coarse: CoarseSearch, begin: Callable[[], Rounds | None], watch: Watch) -> None:
-        self._coarse, self._begin, self._watch = coarse, begin, watch
+    def __init__(
+        self, coarse: CoarseSearch, begin: Callable[[], Rounds | None], watch: Watch, *, waiting: Waiting = USUAL
+    ) -> None:
+        self._coarse, self._begin, self._watch, self._waiting = coarse, begin, watch, waiting
         self._settings = coarse.model.settings
         self._fine: Rounds | None = None
         self._effort = FineEffort(0.0, 0.0)
@@ -117,9 +136,11 @@ class CoarseFirst:
         return coarse if self._fine is None else min(coarse, self._fine.steady_bound)
 
     @property
-    def by_fine(self) -> bool:
-        """Whether the proof is that of the fine search."""
-        return self._fine is not None and self._fine.done and not self._coarse.done
+    def lesson(self) -> Waiting | None:
+        """How long the fine search had better wait for a similar task; None if the two searches did not compete."""
+        if self._fine is None or self._coarse.done == self._fine.done:
+            return None
+        return Waiting(0.0, self._effort) if self._fine.done else USUAL
 
     @property
     def out_of_memory(self) -> bool:
@@ -154,6 +175,9 @@ class CoarseFirst:
         self._fine = self._begin()
         if self._fine is None:
             return
+        if self._waiting.effort is not None:
+            self._effort = self._waiting.effort
+            return
         knowledge = self._fine.explorers.knowledge
         try:
             basis = knowledge.bases.general(self._fine.goal(), self._watch)
@@ -171,12 +195,17 @@ class CoarseFirst:
     @property
     def _first_seconds(self) -> float:
         """Estimated seconds of the coarse search before the fine search is prepared."""
-        return max(1.0, self._settings.waiting_share * exclusion_seconds(self._coarse.model))
+        return max(self._waiting.seconds, self._waiting_share * exclusion_seconds(self._coarse.model))
+
+    @property
+    def _waiting_share(self) -> float:
+        """Estimated seconds of the coarse search per second that the fine search will take to fill its tables."""
+        return self._settings.waiting_share if self._waiting.effort is None else 0.0
 
     def _coarse_share(self, fine: Rounds) -> float:
         """Estimated seconds that the coarse search may take altogether until the fine search has its next round."""
         settings, effort = self._settings, self._effort
-        waiting = min(settings.max_waiting_seconds, settings.waiting_share * effort.tables)
+        waiting = min(settings.max_waiting_seconds, self._waiting_share * effort.tables)
         if fine.count == 0:
             return waiting
         # Raised targets do not count here: when they are answered is a matter of seconds.

@@ -1,0 +1,48 @@
+"""Proofs: which search for the proof fits a task."""
+
+from functools import partial
+
+from omdt.limits import Limits
+from omdt.methods.options import SearchOptions
+from omdt.methods.search.climbing import Climber
+from omdt.methods.search.coarse.coarse_search import CoarseSearch
+from omdt.methods.search.evidence.ranges import RangeRecorder
+from omdt.methods.search.majorant import Majorising
+from omdt.methods.search.rounds import Rounds
+from omdt.methods.search.turns import USUAL, CoarseFirst, Proof, Waiting
+from omdt.watch import Watch
+
+
+def begin_proof(
+    local: Climber, limits: Limits, watch: Watch, options: SearchOptions, *, waiting: Waiting = USUAL
+) -> Proof:
+    """The proof that fits the task of a local search.
+
+    Args:
+        local: the local search.
+        limits: how much work may go into it.
+        watch: the clock.
+        options: whether there is a certificate, and who else explores.
+        waiting: how long the fine search waits for the coarse one.
+    """
+    incumbent = local.incumbent
+
+    def fine(*, may_pin: bool) -> Rounds:
+        return Rounds(incumbent, limits, watch, options.executor, may_pin=may_pin)
+
+    searchable, settings = incumbent.model.searchable, incumbent.model.settings
+    if options.certificate is not None and not searchable:
+        recorder = RangeRecorder(incumbent, local.questions, limits.gap)
+        return CoarseSearch(incumbent, local.questions, local.consider, limits, watch, recorder)
+    if options.certificate is not None:
+        # A certificate by cases has no words for pinned states, nor for ranges of thresholds.
+        return fine(may_pin=False)
+    if searchable and settings.coarse_first_nodes == 0:
+        return fine(may_pin=True)
+    coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
+    if searchable:
+        return CoarseFirst(coarse, partial(fine, may_pin=True), watch, waiting=waiting)
+    if incumbent.model.mdp.discount == 1:
+        majorising = Majorising(incumbent, local.consider, limits, watch, options.executor)
+        return CoarseFirst(coarse, majorising.begin, watch, waiting=waiting)
+    return coarse
