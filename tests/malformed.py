@@ -254,7 +254,7 @@ def bad_tables() -> dict[str, Bad]:
 
 OPTIONAL = (
     *("source", "fingerprint", "unavailable", "replaced", "fallback", "exceptions", "truth_features"),
-    *("look_alike_states", "exceptions_left_out", "forced_actions"),
+    *("look_alike_states", "exceptions_left_out", "forced_actions", "objective", "sense"),
 )
 """Entries that old solutions do not have."""
 
@@ -335,7 +335,7 @@ def _fits(good: Any, value: Any, key: str) -> bool:
     if isinstance(value, bool | dict):
         return False
     if isinstance(value, str):
-        return key in ("problem", "method", "fingerprint")
+        return key in ("problem", "method", "fingerprint", "objective")
     if isinstance(value, list):
         return key in ("trace", "integer_features", "truth_features", "replaced", "exceptions", "forced_actions")
     if isinstance(value, int):

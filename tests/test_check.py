@@ -568,7 +568,5 @@ def test_what_has_no_certificate(tmp_path: Path) -> None:
     mdp = omdt.make("frozenlake_4x4")
     with pytest.raises(InputError, match="directory"):
         omdt.solve(mdp, max_depth=1, certificate=tmp_path / "nowhere" / "c")
-    with pytest.raises(InputError, match="a certificate has no words for what the coarse search proves"):
-        omdt.solve(omdt.make("frozenlake", size=40), max_depth=1, certificate=tmp_path / "c")
     with pytest.raises(InputError, match="certificate"):
         omdt.solve(mdp, method="copy", certificate=tmp_path / "c")

@@ -97,7 +97,7 @@ def test_help_lists_the_commands(run):
     assert status == 0
     words = re.findall(r"^│ (\w+) |^╭─ (\w+) ", out, flags=re.M)
     listed = [command or f"{heading}:" for command, heading in words]
-    commands = ["solve", "compare", "alternatives", "export", "report", "check", "reproduce"]
+    commands = ["solve", "front", "alternatives", "compare", "export", "report", "check", "reproduce"]
     assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", *commands]
 
 

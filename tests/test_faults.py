@@ -38,10 +38,10 @@ solving.solve = solve_in_processes_at_once
 command = importlib.import_module("omdt.cli.solve")
 progress_line = command.progress_line
 
-def tell(*point):
+def tell(*point, **how):
     print("found", file=sys.stderr, flush=True)
     on_progress()
-    return progress_line(*point)
+    return progress_line(*point, **how)
 
 def on_progress():
     pass

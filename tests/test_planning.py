@@ -405,8 +405,10 @@ def test_a_malformed_policy_is_refused(policy):
 
 
 def test_intervals_of_numbers_and_arrays_enclose_the_value():
-    number, array = Certified(1.0, 0.0), Certified(np.array([1.0, -2.0]), 0.5)
+    number, array = Certified(1.0, 1e-30), Certified(np.array([1.0, -2.0]), 0.5)
     assert number.lower < 1.0 < number.upper
+    exact, infinite = Certified(1.0, 0.0), Certified(-np.inf, 0.0)
+    assert (exact.lower, exact.upper, infinite.lower, infinite.upper) == (1.0, 1.0, -np.inf, -np.inf)
     assert isinstance(number.lower, float)
     assert (array.lower <= [0.5, -2.5]).all()
     assert (array.upper >= [1.5, -1.5]).all()

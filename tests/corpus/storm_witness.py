@@ -7,6 +7,8 @@ exports. Exact fractions are used wherever Storm can.
 import json
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,6 @@ import stormpy
 from corpus_cases import FOLDER
 
 from omdt.tree import TreePolicy
-
-# Exact values are fractions with thousands of digits, which pass from Storm to Python as text.
-sys.set_int_max_str_digits(0)
 
 PRECISION = stormpy.Rational("1/1000000000000")
 """Largest absolute error of a discounted total, which Storm cannot compute exactly."""
@@ -102,7 +101,19 @@ def checked(model: Any, text: str) -> float:
     values = [str(result.get_value(s)) for s in model.initial_states]
     if "inf" in values:
         return float("inf")
-    return float(sum(map(Fraction, values)) / len(values))
+    with long_numbers():
+        return float(sum(map(Fraction, values)) / len(values))
+
+
+@contextmanager
+def long_numbers() -> Iterator[None]:
+    """Exact values are fractions with thousands of digits, which pass from Storm to Python as text."""
+    most = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(most)
 
 
 def earns_nothing(rewards: Any) -> bool:

@@ -119,8 +119,8 @@ def test_every_parameter_can_be_written_on_a_command_line(name: str) -> None:
 @pytest.mark.parametrize("name", registered())
 def test_the_discount_can_be_chosen(name: str) -> None:
     assert make(name, discount=0.5).discount == 0.5
-    with pytest.raises(InputError, match="strictly between 0 and 1"):
-        make(name, discount=1.0)
+    with pytest.raises(InputError, match="above 0 and at most 1"):
+        make(name, discount=1.5)
 
 
 def test_the_registry_lists_the_paper_first() -> None:

@@ -18,7 +18,7 @@ from omdt.errors import InputError
 from omdt.limits import Limits
 from omdt.mdp import MDP
 from omdt.methods.options import SearchOptions
-from omdt.methods.search import method
+from omdt.methods.search import climbing
 from omdt.methods.search.method import search
 from omdt.methods.search.settings import SearchSettings
 from omdt.solution import Stop
@@ -238,7 +238,7 @@ def test_interrupt_prints_the_best_tree_and_exits_with_130(
 ) -> None:
     pending = [signal.SIGINT]
 
-    def interrupt(*_: float) -> str:
+    def interrupt(*_: float, **__: bool) -> str:
         while pending:
             signal.raise_signal(pending.pop())
         return ""
@@ -306,12 +306,12 @@ def test_after_many_quiet_rounds_the_local_search_rests(monkeypatch: pytest.Monk
     """It climbs in every round as long as that helps, later in every tenth round only."""
     climbs: list[int] = []
 
-    class Counting(method.LocalSearch):
+    class Counting(climbing.LocalSearch):
         def climb(self, times: int) -> None:
             climbs.append(times)
             super().climb(times)
 
-    monkeypatch.setattr(method, "LocalSearch", Counting)
+    monkeypatch.setattr(climbing, "LocalSearch", Counting)
     settings = SearchSettings(cases_per_round=1, nodes_per_case=1, busy_rounds=2, coarse_first_nodes=0)
     solution = omdt.solve(environment("frozenlake_4x4"), max_depth=2, settings=settings)
     assert solution.proven
