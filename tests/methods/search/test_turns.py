@@ -98,7 +98,7 @@ def test_shares_are_counted_in_estimated_seconds() -> None:
     shares = {"leading_share": 1.0, "trailing_share": 1.0}
     proof, _, watch = both("frozenlake_12x12", 3, coarse_first_nodes=100, **shares)
     nodes = {"coarse": 0, "fine": 0}
-    while watch.nodes < 3000:
+    while watch.nodes < 1500:
         before, coarse = watch.nodes, proof._coarse.count
         proof.round(idle)
         nodes["coarse" if proof._coarse.count > coarse else "fine"] += watch.nodes - before
