@@ -46,7 +46,7 @@ def test_losses_are_rounded_down(seed: int) -> None:
     U = rng.choice([0.0, 1.0, 0.1, -3.7], size=problem.n_states)
     rows, losses = exact_rows(problem), losses_from_below(problem, U)
     for s, a in np.ndindex(*losses.shape):
-        row = rows[s * problem.n_actions + a]
+        row = rows[s][a]
         exact = Fraction(float(U[s])) - Fraction(float(problem.rewards[s, a]))
         exact -= sum(p * Fraction(float(U[t])) for t, p in row.items())
         assert Fraction(float(losses[s, a])) <= exact
