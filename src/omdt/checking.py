@@ -1,12 +1,12 @@
 """Checking: runs the independent checker on files, and reports bad files as the rest of the package does."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from omdt import check
 from omdt.certificate import model_of
 from omdt.errors import InputError
+from omdt.files import read_json
 from omdt.mdp import MDP
 from omdt.source import Source
 
@@ -19,12 +19,7 @@ def read_solution(path: Path) -> dict[str, Any]:
     Raises:
         InputError: if the file cannot be read, or is no solution.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not a JSON file: {error}") from None
+    data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != check.SOLUTION:
         raise InputError(f"{path}: this is not a solution: its format is not {check.SOLUTION!r}")
     if not isinstance(data.get("discount"), float):

@@ -1,9 +1,10 @@
 """Files are written whole or not at all: into a temporary file beside the target, which is then renamed."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from omdt.errors import InputError, OutputError
 
@@ -44,6 +45,20 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_json(path: str | Path) -> Any:
+    """The content of a JSON file.
+
+    Raises:
+        InputError: if it cannot be read, or is none.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not a JSON file: {error}") from None
 
 
 def _beside(path: Path) -> Path:

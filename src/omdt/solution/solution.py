@@ -9,7 +9,7 @@ from omdt import questions as statements
 from omdt.check import Questions
 from omdt.errors import InputError
 from omdt.exceptions import Exceptions
-from omdt.files import write_whole
+from omdt.files import read_json, write_whole
 from omdt.mdp import MDP, Floats
 from omdt.rules import FALLBACK, FORBID, UNAVAILABLE, AvailableOnly
 from omdt.solution.claim import Stop
@@ -237,12 +237,7 @@ def _tree(data: dict[str, Any]) -> TreePolicy:
 
 def load(path: str | Path) -> Solution:
     """Read a solution that `Solution.save` or `omdt solve --output` wrote."""
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not a JSON file: {error}") from None
+    data = read_json(path)
     try:
         return Solution.from_dict(data, Path(path).parent)
     except InputError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omdt.errors import InputError, require
-from omdt.files import write_whole
+from omdt.files import read_json, write_whole
 from omdt.solution import Solution, Stop
 from omdt.solution.entries import entry, one_of
 from omdt.solution.solution import FORMAT as SOLUTION_FORMAT
@@ -186,12 +186,7 @@ def _point(data: Any, shared: dict[str, Any], folder: str | Path) -> Point:
 
 def load_front(path: str | Path) -> Front:
     """Read a front that `Front.save` or `omdt front --output` wrote."""
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not a JSON file: {error}") from None
+    data = read_json(path)
     try:
         return Front.from_dict(data, Path(path).parent)
     except InputError as error:
