@@ -125,8 +125,9 @@ def test_a_wrong_address_is_said_to_be_wrong(address: str, monkeypatch: pytest.M
         ClusterExecutor(address)
 
 
-def test_the_command_refuses_a_wrong_address_with_status_2() -> None:
-    code, out, err = ended(command(*LAKE, "--scheduler", f"tcp://127.0.0.1:{free_port()}"))
+def test_the_command_refuses_a_wrong_address_with_status_2(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
+    code, out, err = run(*LAKE, "--scheduler", f"tcp://127.0.0.1:{free_port()}")
     assert (code, out) == (2, "")
     assert "there is no scheduler at tcp://127.0.0.1" in err
     assert "Traceback" not in err
