@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "splits": BASIC | {"divisions", "mdp"},
     "exceptions": BASIC | {"mdp"},
     "tree": BASIC | {"mdp", "splits", "exceptions", "tree"},
-    "systems": {"arrays", "systems", "watch"},
+    "systems": {"arrays", "graph", "systems", "watch"},
     "norms": {"mdp"},
     "planning": BASIC | FIRST_THREE | {"choice_graph", "norms", "planning", "systems", "watch"},
     "guide": {"mdp"},

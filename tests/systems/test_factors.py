@@ -44,7 +44,7 @@ def test_components_come_after_those_that_they_lead_to(shape):
 def test_components_that_come_in_another_order_count_as_one(monkeypatch):
     M = sparse.csr_array(np.array([[0.0, 0.5], [0.0, 0.0]]))
     backwards = lambda *_, **__: (2, np.array([0, 1], dtype=np.int32))  # noqa: E731
-    monkeypatch.setattr("omdt.systems.components.csgraph.connected_components", backwards)
+    monkeypatch.setattr("omdt.graph.csgraph.connected_components", backwards)
     assert Components.of(M).starts.tolist() == [0, 2]
 
 

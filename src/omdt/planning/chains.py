@@ -48,7 +48,11 @@ def visited(mdp: MDP, policy: Ints) -> Bools:
 
 def visited_chain(mdp: MDP, policy: Ints) -> tuple[sparse.csr_array, Floats, Floats]:
     """P_π [n, n], r_π [n] and p0 [n] of the states that a policy visits."""
-    states = np.flatnonzero(visited(mdp, policy))
+    return chain_on(mdp, policy, np.flatnonzero(visited(mdp, policy)))
+
+
+def chain_on(mdp: MDP, policy: Ints, states: Ints) -> tuple[sparse.csr_array, Floats, Floats]:
+    """P_π [n, n], r_π [n] and p0 [n] of some states that a policy never leaves."""
     rows = mdp.transitions[states * mdp.n_actions + policy[states]]
     P = rows if len(states) == mdp.n_states else rows[:, states]
     return P, mdp.rewards[states, policy[states]], mdp.initial[states]

@@ -7,7 +7,7 @@ import numpy as np
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.norms import norms
 from omdt.planning.certified import UNDERFLOW, Certified, rounding
-from omdt.planning.chains import Policy, check_policy, markov_chain, reward_sizes, visited, visited_chain
+from omdt.planning.chains import Policy, chain_on, check_policy, markov_chain, reward_sizes, visited, visited_chain
 from omdt.planning.durations import durations
 from omdt.planning.endings import Chain
 from omdt.systems import TARGET, System, product, product_transposed
@@ -122,7 +122,7 @@ def policy_return(mdp: MDP, policy: Ints, watch: Watch | None = None) -> Certifi
 def _total_return(mdp: MDP, policy: Ints, watch: Watch | None) -> Certified[float]:
     """The return of a policy [S] without a discount."""
     states = np.flatnonzero(visited(mdp, policy))
-    P, r, p0 = visited_chain(mdp, policy)
+    P, r, p0 = chain_on(mdp, policy, states)
     values = Chain(P, mdp.terminal[states]).values(r, mdp.endless, watch)
     return _expected(p0, values)
 

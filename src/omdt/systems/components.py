@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from omdt.arrays import Ints
+from omdt.graph import components_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +26,11 @@ class Components:
     @classmethod
     def of(cls, M: sparse.csr_array) -> "Components":
         """The components of the graph with an edge per stored entry of M."""
-        # scipy's graph functions are compiled for indices of 32 bits.
-        graph = sparse.csr_array((M.data, M.indices.astype(np.int32), M.indptr.astype(np.int32)), shape=M.shape)
-        count, label = csgraph.connected_components(graph, directed=True, connection="strong")
+        label = components_of(M)
+        count = int(label.max(initial=-1)) + 1
         if np.any(np.repeat(label, np.diff(M.indptr)) < label[M.indices]):
             # scipy numbers components in this order but does not promise it; one component is always right.
             count, label = 1, np.zeros_like(label)
         sizes = np.bincount(label, minlength=count)
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        return cls(label.astype(np.int64), np.argsort(label, kind="stable"), starts)
+        return cls(label, np.argsort(label, kind="stable"), starts)
