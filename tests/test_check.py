@@ -14,7 +14,7 @@ import pytest
 
 import omdt
 from brute_force import best_return, returns, threshold_questions, tree_policies
-from certificates import Records, packed, read, write
+from certificates import Certified, Records, packed, read, write
 from omdt import check, planning
 from omdt.certificate import model_of
 from omdt.errors import InputError, InputWarning
@@ -37,12 +37,9 @@ def rare_settings(rng: np.random.Generator) -> SearchSettings:
 
 
 @dataclass(frozen=True)
-class Proven:
+class Proven(Certified):
     """A solved problem with its certificate, and the best return of any tree within the limits."""
 
-    mdp: MDP
-    solution: Solution
-    path: Path
     splits: omdt.Splits | None = None
 
     @classmethod
@@ -70,20 +67,6 @@ class Proven:
         questions = {frozenset(np.flatnonzero(~side).tolist()) for side in self.splits.sides().T}
         policies = tree_policies(questions, *self.mdp.rewards.shape, depth, leaves)
         return float(returns(*dynamics, self.mdp.discount, policies).max())
-
-    def check(self, **changes: Any) -> check.Verdict:
-        """The verdict, with the option `exact` or with changes in the solution."""
-        exactly = changes.pop("exact", False)
-        return check.check(model_of(self.mdp), self.solution.to_dict() | changes, self.path, exact=exactly)
-
-    def accepts(self, records: Records, **changes: Any) -> bool:
-        """Whether other records, with a fitting checksum, are accepted."""
-        write(self.path, records)
-        try:
-            self.check(**changes)
-        except (check.RejectedError, check.UnreadableError):
-            return False
-        return True
 
 
 def random_splits(mdp: MDP, rng: np.random.Generator) -> omdt.Splits:

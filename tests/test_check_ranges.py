@@ -15,14 +15,13 @@ import pytest
 
 import omdt
 from brute_force import best_return
-from certificates import Records, read, write
+from certificates import Certified, Records, read, write
 from omdt import check
 from omdt.certificate import model_of
 from omdt.errors import InputError, InputWarning
 from omdt.mdp import MDP
 from omdt.methods.search.evidence.ranges import RangeRecorder
 from omdt.methods.search.settings import SearchSettings
-from omdt.solution import Solution
 from random_mdps import random_mdp
 from tasks import policies_of_trees
 from total_tasks import TotalTask
@@ -32,12 +31,9 @@ COARSE = SearchSettings(dense_states=0)
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Recorded(Certified):
     """A solved problem with its certificate, and the best figure of any tree within the limits."""
 
-    mdp: MDP
-    solution: Solution
-    path: Path
     best: Fraction | float
 
     @classmethod
@@ -59,27 +55,11 @@ class Recorded:
         depth, leaves = task.size
         size = {"max_depth": depth, "max_leaf_nodes": leaves}
         solution = omdt.solve(mdp, splits=task.splits, objective=labelled(task), certificate=path, **size, **limits)
-        # The distribution of the first state sums to 1 up to rounding only.
-        best = min(task.best, 1) if task.kind in ("reach", "until") else task.best
-        return cls(mdp, solution, path, best)
+        return cls(mdp, solution, path, task.best)
 
     @property
     def minimised(self) -> bool:
         return self.solution.sense == "min"
-
-    def check(self, **changes: Any) -> check.Verdict:
-        """The verdict, with the option `exact` or with changes in the solution."""
-        exactly = changes.pop("exact", False)
-        return check.check(model_of(self.mdp), self.solution.to_dict() | changes, self.path, exact=exactly)
-
-    def accepts(self, records: Records, **changes: Any) -> bool:
-        """Whether other records, with a fitting checksum, are accepted."""
-        write(self.path, records)
-        try:
-            self.check(**changes)
-        except (check.RejectedError, check.UnreadableError):
-            return False
-        return True
 
 
 def labelled(task: TotalTask) -> omdt.Objective:
