@@ -18,7 +18,7 @@ def deciding(mdp: MDP) -> Bools:
 
 def discounted_visits(mdp: MDP, action: Ints) -> Floats:
     """[S] the occupancies of a policy: never negative, and exactly 0 in states that it never visits."""
-    return np.maximum(planning.occupancies(mdp, action).value, 0.0)
+    return np.where(planning.visited(mdp, action), np.maximum(planning.occupancies(mdp, action).value, 0.0), 0.0)
 
 
 def visit_shares(mdp: MDP, visits: Floats) -> Floats:
