@@ -1,7 +1,7 @@
 """The lists of the page: the rules of the tree, the states in which it loses, and its return beside others."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from omdt.tree import LEAF, TreePolicy, printable
 MOST_ROWS = 60
 """Maximum number of rows in a list; the last row sums up the rest, because nobody reads more."""
 
-PRINTED_RULES, PRINTED_LINES, PRINTED_WIDTH = 8, 12, 50
-"""Maximum number of rules on paper, of their lines, and the letters of a line; with the tree and the maps they fill one
-page of A4."""
+PRINTED_RULES, PRINTED_LINES = 8, 10
+"""Maximum number of rules on paper, and of their lines; with the tree and the maps they fill one page of A4."""
+
+PRINTED_WIDTH, PRINTED_WORTH = 58, 36
+"""Letters per printed line of a rule, and of what it is worth."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,13 @@ class Rule:
     visits: str
     worth: str
     instead: str
-    printed: bool
+    printed: bool = True
+
+    @property
+    def lines(self) -> int:
+        """The estimated number of lines on paper; of a line, "If", "then" and the frame of the action need a part."""
+        said = 1 + (len(self.conditions) + len(self.action) + 14) // PRINTED_WIDTH
+        return max(said, 1 + (len(self.worth) + len(self.instead)) // PRINTED_WORTH)
 
 
 @dataclass(frozen=True)
@@ -114,34 +122,33 @@ def rules(tree: TreePolicy, analysis: Analysis, conditions: list[list[str]], amo
     colours = action_colours(tree)
     leaves = np.flatnonzero(tree.feature == LEAF)
     leaves = leaves[np.argsort(-analysis.node_share[leaves], kind="stable")][:MOST_ROWS]
-    texts = [" and ".join(conditions[i]) for i in leaves]
-    actions = [printable(tree.action_names[tree.action[i]]) for i in leaves]
-    lines = np.cumsum(
-        [1 + (len(text) + len(action)) // PRINTED_WIDTH for text, action in zip(texts, actions, strict=True)]
-    )
-    return [
+    listed = [
         Rule(
-            conditions=texts[k],
-            action=actions[k],
+            conditions=" and ".join(conditions[i]),
+            action=printable(tree.action_names[tree.action[i]]),
             colour=colours[tree.action[i]],
             visits=visits(float(analysis.node_share[i])),
-            **_worth(tree, analysis, int(i), amounts),
-            printed=k == 0 or (k < PRINTED_RULES and bool(lines[k] <= PRINTED_LINES)),
+            worth=worth,
+            instead=instead,
         )
-        for k, i in enumerate(leaves)
+        for i in leaves
+        for worth, instead in [_worth(tree, analysis, int(i), amounts)]
     ]
+    lines = np.cumsum([rule.lines for rule in listed])
+    few = max(1, min(PRINTED_RULES, int(np.searchsorted(lines, PRINTED_LINES, side="right"))))
+    return [replace(rule, printed=k < few) for k, rule in enumerate(listed)]
 
 
-def _worth(tree: TreePolicy, analysis: Analysis, i: int, amounts: Amounts) -> dict[str, str]:
-    """What a leaf is worth: how much less the whole tree would be worth with the next best action in it."""
+def _worth(tree: TreePolicy, analysis: Analysis, i: int, amounts: Amounts) -> tuple[str, str]:
+    """How much less the whole tree would be worth with the next best action in a leaf, and a remark on that action."""
     found = analysis.runners_up.get(i)
     if found is None:
-        return {"worth": "–", "instead": ""}
+        return "–", ""
     other = printable(tree.action_names[found.action])
     if found.loss == 0:
-        return {"worth": "nothing", "instead": f"{other} is as good"}
+        return "nothing", f"{other} is as good"
     remark = f"compared with {other}" if found.loss > 0 else f"{other} would be better"
-    return {"worth": amounts.difference(found.loss), "instead": remark}
+    return amounts.difference(found.loss), remark
 
 
 def other_rules(tree: TreePolicy, analysis: Analysis) -> tuple[int, float]:
