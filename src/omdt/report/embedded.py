@@ -9,7 +9,7 @@ from omdt.report.analysis import Analysis
 from omdt.report.colours import action_colours
 from omdt.report.drawing import runner_up, visits
 from omdt.report.grid import axes
-from omdt.report.visits import through_nodes
+from omdt.report.visits import most_asked, through_nodes
 from omdt.tree import LEAF, TreePolicy, printable
 
 MOST_ENTRIES = 1_000_000
@@ -97,13 +97,6 @@ def map_data(tree: TreePolicy, analysis: Analysis) -> MapData:
         "colours": action_colours(tree),
         "action": entries[kept, -1].tolist(),
         "share": [float(f"{x:.6g}") for x in share[kept]],
-        "first": first_features(tree, analysis),
+        "first": most_asked(tree, analysis.node_share),
         "left_out": len(entries) - len(kept),
     }
-
-
-def first_features(tree: TreePolicy, analysis: Analysis) -> list[int]:
-    """The two features that the map shows first: those that the tree asks about most often, or else the first ones."""
-    inner = tree.feature != LEAF
-    asked = np.bincount(tree.feature[inner], weights=analysis.node_share[inner], minlength=len(tree.feature_names))
-    return sorted(np.argsort(-asked, kind="stable")[:2].tolist())
