@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "limits": {"errors"},
     "properties": BASIC | {"mdp", "properties"},
     "objective": {"errors", "mdp", "properties"},
-    "rules": BASIC | FIRST_THREE | {"properties", "rules"},
+    "rules": BASIC | FIRST_THREE | {"limits", "properties", "rules"},
     "task": BASIC | FIRST_THREE | {"check", "guide", "limits", "norms", "objective", "planning", "questions", "rules"},
     "judging": BASIC | FIRST_THREE | ASKED | {"planning", "watch"},
     "solution": BASIC
