@@ -70,6 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | FIRST_THREE
     | ASKED
     | {"judging", "planning", "solution", "methods", "questions", "fingerprint", "unavailable", "watch"},
+    "installation": {"mdp", "methods", "solution", "solving"},
     "imitating": BASIC | FIRST_THREE | ASKED | {"methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "processes", "solution", "solving", "watch"},
