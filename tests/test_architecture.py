@@ -79,6 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | ASKED
     | {
         "check",
+        "judging",
         "methods",
         "planning",
         "questions",
