@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +102,7 @@ class Problem:
                 # With two values, both questions are the same one.
                 found += [(j, value, True) for value in (values if len(values) > 2 else values[:-1])]
             else:
-                found += [(j, (low + high) / 2, False) for low, high in zip(values, values[1:], strict=False)]
+                found += [(j, (low + high) / 2, False) for low, high in pairwise(values)]
         return found
 
     def trees(self) -> Iterator[Tree]:

@@ -270,4 +270,4 @@ KINDS: dict[str, Callable[[Problem, np.random.Generator], dict[str, Any]]] = {
     "at_most": _at_most,
     "min_share": _min_share,
 }
-"""Every kind of rule: draws what `Rules` has of it for a problem, in an order in which later ones may look at earlier."""
+"""By kind of rule, what draws the arguments of `Rules` for it; later ones look at the problem under earlier ones."""

@@ -29,10 +29,17 @@ WORDS = {
 """What a violation of each rule is told by; those of rules about actions depend on the rule."""
 
 
-def task_for(problem: Problem) -> Task:
-    """What is asked of the package."""
+def task_for(problem: Problem) -> Task | None:
+    """What is asked of the package; None if it refuses the rules because they leave no action for some state."""
     size = Size(problem.max_depth, problem.max_leaves)
-    return task_of(problem.mdp, size, None, DISCOUNTED_RETURN, problem.unavailable, problem.rules)
+    task = task_of(problem.mdp, size, None, DISCOUNTED_RETURN, problem.unavailable, problem.rules)
+    try:
+        _ = task.allowed
+    except InputError as error:
+        if "no action is allowed in" in str(error):
+            return None
+        raise
+    return task
 
 
 def grown(tree: Tree, problem: Problem) -> TreePolicy:
@@ -61,13 +68,9 @@ def test_judging_agrees_with_the_meaning_of_every_rule(kind: str) -> None:
     for number in range(40 if kind == "pairs" else 12):
         rng = np.random.default_rng([number, 77, len(kind)])
         problem = random_problem(rng, None if kind == "pairs" else (kind,))
-        try:
-            task = task_for(problem)
-            _ = task.allowed
-        except InputError as error:
-            assert "no action is allowed in" in str(error)
+        task = task_for(problem)
+        if task is None:
             assert problem.best.obeying == 0
-            seen["contradiction"] += 1
             continue
         for tree in trees_of(problem, rng, 6):
             verdict, policy = problem.judged(tree), grown(tree, problem)
