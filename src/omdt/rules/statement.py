@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from omdt.errors import InputError
+from omdt.limits import whole
 from omdt.mdp import MDP, Floats
 from omdt.rules.ceilings import Ceiling
 from omdt.rules.grammar import comparison, on_action
@@ -73,11 +74,10 @@ class Rules:
             object.__setattr__(self, name, _spelled(getattr(self, name), " <= " if name == "at_most" else ": "))
         for name in ("features", "without", "categorical", "forbid", "require", "monotone", "order", "at_most"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
-        for name, least in (("max_features", 0), ("min_share", 0.0)):
-            if (given := getattr(self, name)) is not None and not _is_number(given, least):
-                raise InputError(f"{name} is {given!r:.40}; it must be a number from {least} on")
-        if self.min_share is not None and self.min_share > 1:
-            raise InputError(f"min_share is {self.min_share!r}; it must be a share of the visits, at most 1")
+        if self.max_features is not None:
+            object.__setattr__(self, "max_features", whole("max_features", self.max_features, 0))
+        if self.min_share is not None and not (_is_number(self.min_share) and self.min_share <= 1):
+            raise InputError(f"min_share is {self.min_share!r:.40}; it must be a share of the visits, from 0 to 1")
         for name in ("prices", "prices_once", "max_leaves"):
             object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         for rule in self.further:
@@ -214,17 +214,16 @@ def _numbers(name: str, given: object) -> dict[str, float]:
     """Numbers by name; one number stands for every name."""
     numbers: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {EVERY: given}
     for key, value in numbers.items():
-        whole = name == "max_leaves" and not isinstance(value, int)
-        if not isinstance(key, str) or whole or not _is_number(value, 0):
+        fraction = name == "max_leaves" and not isinstance(value, int)
+        if not isinstance(key, str) or fraction or not _is_number(value):
             kind = "whole number" if name == "max_leaves" else "number"
             raise InputError(f"{name} has {value!r:.40} for {key!r:.40}; it must be a {kind} from 0 on")
     return numbers
 
 
-def _is_number(value: object, least: float) -> bool:
-    return (
-        isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value)) and value >= least
-    )
+def _is_number(value: object) -> bool:
+    """Whether something is a finite number that is not negative."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value)) and value >= 0
 
 
 def _column(names: Sequence[str], name: str, rule: str) -> int:
