@@ -50,8 +50,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "limits": {"errors"},
     "properties": BASIC | {"mdp", "properties"},
     "objective": {"errors", "mdp", "properties"},
-    "rules": {"errors", "mdp"},
+    "rules": BASIC | FIRST_THREE | {"limits", "properties", "rules"},
     "task": BASIC | FIRST_THREE | {"check", "guide", "limits", "norms", "objective", "planning", "questions", "rules"},
+    "judging": BASIC | FIRST_THREE | ASKED | {"planning", "watch"},
     "solution": BASIC
     | FIRST_THREE
     | ASKED
@@ -63,12 +64,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     | FIRST_THREE
     | ASKED
     | {"choice_graph", "cluster", "norms", "planning", "processes", "solution", "systems"}
-    | {"simulation", "methods", "unavailable", "watch"}
+    | {"judging", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
     "solving": BASIC
     | FIRST_THREE
     | ASKED
-    | {"planning", "solution", "methods", "questions", "fingerprint", "unavailable", "watch"},
+    | {"judging", "planning", "solution", "methods", "questions", "fingerprint", "unavailable", "watch"},
+    "installation": {"mdp", "methods", "solution", "solving"},
     "imitating": BASIC | FIRST_THREE | ASKED | {"methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "processes", "solution", "solving", "watch"},
@@ -77,6 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | ASKED
     | {
         "check",
+        "judging",
         "methods",
         "planning",
         "questions",
