@@ -21,7 +21,7 @@ from omdt.systems import System, Use
 from omdt.watch import Watch
 
 DENSE_STATES = 1200
-"""Maximum number of states for a dense inverse: it takes 12 MB and about a tenth of a second."""
+"""Maximum number of states for a dense inverse: it takes as long as some ten evaluations without it."""
 
 CHANGED_SHARE = 0.4
 """Largest part of the states that may change for the formula above to take less time than a system of its own."""
@@ -66,22 +66,17 @@ class Visits:
         if self.order is not None:
             visits: Floats = forward(self._arrays, self.order, policy, 1)
             return visits
-        if self._dense:
-            return self._of_few_states(policy)
+        if self._policy is not None and self._inverse is not None:
+            changed = np.flatnonzero(policy != self._policy)
+            if len(changed) <= CHANGED_SHARE * len(policy):
+                return self._updated(policy, changed, self._policy, self._inverse)
         near = None if self._system is None else self._system.inverse
         system = System(self._matrix(policy), norms(self.mdp).shrinkage, near=near)
         return system.solve_transposed(self.mdp.initial, watch=self.watch)
 
-    def _of_few_states(self, policy: Ints) -> Floats:
-        changed = self._states if self._policy is None else np.flatnonzero(policy != self._policy)
-        if self._policy is None or self._inverse is None or len(changed) > CHANGED_SHARE * len(policy):
-            system = np.eye(len(policy)) - self._matrix(policy).toarray()
-            solved: Floats = np.linalg.solve(system.T, self.mdp.initial)
-            return solved
-        if len(changed) == 0:
-            return self._visits
-        inverse = self._inverse
-        update = self.mdp.discount * (self._rows(policy, changed) - self._rows(self._policy, changed))
+    def _updated(self, policy: Ints, changed: Ints, base: Ints, inverse: Floats) -> Floats:
+        """[S] the visits of a policy that differs from the base policy in few states."""
+        update = self.mdp.discount * (self._rows(policy, changed) - self._rows(base, changed))
         system = np.eye(len(changed)) - update @ inverse[:, changed]
         y = np.linalg.solve(system.T, self._visits[changed])
         visits: Floats = self._visits + (update.T @ y) @ inverse
