@@ -13,6 +13,7 @@ climb moves to the best one.
 import math
 import time
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -32,6 +33,9 @@ from omdt.watch import Watch
 STRICT, MILD = 1e3, 3.0
 """Weights of the excess over limits in the merit, in units of the scale of returns: with the first one no gain makes up
 for a visible excess, with the second one an excess of a tenth may be worth a third of the return for a while."""
+
+CLIMBED_FROM = 3
+"""Number of the first trees, the best ones, from which climbs begin before those that search without rules proposes."""
 
 MOST_FILLED = 64
 """Maximum number of actions that are tried as the action of all open places at first."""
@@ -53,7 +57,7 @@ class RuledClimbing:
         self._evaluation = Evaluation(model, self._keeping, questions, watch)
         self._growing = Growing(model, self._keeping, questions, watch)
         self._moves = Moves(model, self._keeping, questions, self._growing, watch)
-        self._multipliers: Multipliers | None = None
+        self._multipliers = Multipliers(self._evaluation, watch)
         self._starts: Iterator[Tree] = self._all_starts()
         self._best: tuple[float, Tree | None] = (-math.inf, None)
         self._polished: Tree | None = None
@@ -81,11 +85,10 @@ class RuledClimbing:
 
     def start(self) -> None:
         """Evaluate the kept tree with the same action in all open places, for every action."""
-        places = len(self._keeping.places)
-        for action in range(min(MOST_FILLED, self.model.mdp.n_actions) if places else 1):
+        for tree in self._filled():
             if self._over:
                 return
-            self.consider(self._keeping.filled([action] * places))
+            self.consider(tree)
 
     def climb(self, times: int) -> None:
         """Climb from the next start, and when there are no more, from random changes of the best tree."""
@@ -93,8 +96,7 @@ class RuledClimbing:
             if self._over or not self._keeping.places:
                 return
             tree = next(self._starts, None)
-            if self.watch.remaining > 0:
-                self.climb_from(self._perturbed() if tree is None else tree)
+            self.climb_from(self._perturbed() if tree is None else tree)
 
     def consider(self, tree: Tree) -> None:
         """Make a tree the incumbent if it keeps all rules and is better."""
@@ -177,8 +179,6 @@ class RuledClimbing:
         return worth
 
     def _slopes(self, facts: Facts, weight: float) -> Slopes:
-        if self._multipliers is None:
-            self._multipliers = Multipliers(self._evaluation, self.watch)
         return self._evaluation.slopes(facts, self._multipliers.values, weight)
 
     def _perturbed(self) -> Tree:
@@ -190,7 +190,27 @@ class RuledClimbing:
         return self._moves.perturbed(tree, self._slopes(facts, STRICT), self.random)
 
     def _all_starts(self) -> Iterator[Tree]:
-        """The trees from which climbs begin, before random changes of the best one."""
-        yield self.best if self.incumbent.tree is not None else self._keeping.filled([0] * len(self._keeping.places))
-        self._multipliers = self._multipliers or Multipliers(self._evaluation, self.watch)
-        yield from RuledStarts(self.model, self._growing, self._multipliers, self.watch).trees()
+        """The trees from which climbs begin, before random changes of the best one.
+
+        Grown trees are evaluated before the first climb, which begins with the best of them. With many states, there is
+        time for few climbs: what search without the rules proposes is then evaluated before the first one, too.
+        """
+        starts = RuledStarts(self.model, self._growing, self._multipliers, self.watch)
+        many = self.model.mdp.n_states >= self.model.settings.impatient_states
+        proposed = starts.proposed()
+        merits: dict[Tree, float] = {}
+        for tree in chain(self._filled(), starts.grown(), proposed if many else ()):
+            if self._over:
+                break
+            if tree not in merits:
+                merits[tree] = self._evaluation.merit(self._evaluated(self._evaluation.facts(tree)), MILD)
+        best_first = sorted(merits, key=lambda tree: -merits[tree])
+        yield from best_first[:CLIMBED_FROM]
+        yield from proposed
+        yield from best_first[CLIMBED_FROM:]
+
+    def _filled(self) -> Iterator[Tree]:
+        """The kept tree with the same action in all open places, for every action."""
+        places = len(self._keeping.places)
+        for action in range(min(MOST_FILLED, self.model.mdp.n_actions) if places else 1):
+            yield self._keeping.filled([action] * places)

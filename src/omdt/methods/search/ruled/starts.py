@@ -30,7 +30,8 @@ UNRULED_SECONDS = 1.0
 """Estimated seconds of evaluations of each search without the rules."""
 
 UNRULED_CLIMBS = 4
-"""Climbs of each search without the rules: more seldom find another tree that can be repaired."""
+"""Climbs of each search without the rules: more seldom find another tree that can be repaired. With many states there
+are none, since its first trees are good and a climb takes long."""
 
 
 class RuledStarts:
@@ -39,11 +40,14 @@ class RuledStarts:
     def __init__(self, model: Model, growing: Growing, multipliers: Multipliers, watch: Watch) -> None:
         self.model, self.growing, self.multipliers, self.watch = model, growing, multipliers, watch
 
-    def trees(self) -> Iterator[Tree]:
-        """The starts, the most promising first."""
+    def grown(self) -> Iterator[Tree]:
+        """Trees that are grown before any tree is evaluated."""
         for problem in self.multipliers.problems():
             yield from self._imitating(problem)
         yield from self._of_few_columns()
+
+    def proposed(self) -> Iterator[Tree]:
+        """The best trees of searches that know only the rules about leaves; none if a tree is to be kept."""
         if self.model.task.kept is None and len(self.model.task.splits):
             for problem in self.multipliers.problems():
                 yield from self._proposed(problem)
@@ -92,6 +96,7 @@ class RuledStarts:
         most = evaluations_within(model, UNRULED_SECONDS)
         search = LocalSearch(model, Incumbent(model, 0.0, part), 0, part, most)
         search.start()
-        search.climb(UNRULED_CLIMBS)
+        if model.mdp.n_states < model.settings.impatient_states:
+            search.climb(UNRULED_CLIMBS)
         if search.incumbent.tree is not None:
             yield search.incumbent.tree
