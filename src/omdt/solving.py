@@ -260,8 +260,8 @@ def _translated(progress: Callable[[TracePoint], None] | None, task: Task) -> Ca
 
 
 def _tidied(task: Task, tree: TreePolicy) -> TreePolicy:
-    """A tree without what no state needs, unless a rule needs it."""
-    if task.kept is not None:
+    """A tree without what no state needs, unless a rule needs it: a cheap question may save an expensive one."""
+    if task.kept is not None or task.prices is not None:
         return tree
     pruned = tree.pruned(task.observations)
     outline = outline_of(pruned, task.observations)

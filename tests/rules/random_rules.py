@@ -69,10 +69,10 @@ def small_mdp(rng: np.random.Generator) -> MDP:
         # The last state is where everything ends: nothing is earned there.
         rewards[-1] = 0.0
     whole = rng.random() < 0.5
+    costs = {name: rng.integers(-1, 4, (S, A)) * 1.0 if whole else rng.normal(0.5, 1.0, (S, A)) for name in REWARDS}
+    mdp = replace(model, R=rewards).mdp(reward_models=costs)
     # Without rewards of its own, a problem with several others would have to say which ones it is about.
-    names = REWARDS if rewards.any() else REWARDS[:1]
-    costs = {name: rng.integers(-1, 4, (S, A)) * 1.0 if whole else rng.normal(0.5, 1.0, (S, A)) for name in names}
-    return replace(model, R=rewards).mdp(reward_models=costs)
+    return mdp if mdp.rewards.any() else replace(mdp, reward_models={REWARDS[0]: costs[REWARDS[0]]})
 
 
 def _small_enough(problem: Problem) -> Problem:
