@@ -45,16 +45,15 @@ class RuledClimbing:
     """Hill climbing with restarts under rules, which improves an incumbent.
 
     Attributes:
-        questions: the questions of the task.
+        questions: the questions of the task, then those of the kept tree.
     """
 
     def __init__(self, model: Model, incumbent: Incumbent, seed: int, watch: Watch) -> None:
         self.model, self.incumbent, self.watch = model, incumbent, watch
         self.random = np.random.default_rng(seed)
-        self._keeping = Keeping(model.task, model.size)
-        questions = Questions(self._keeping)
-        self.questions: Ranks = questions.ranks
-        self._evaluation = Evaluation(model, self._keeping, questions, watch)
+        self._keeping, questions = Keeping(model), Questions(model)
+        self.questions: Ranks = questions.all
+        self._evaluation = Evaluation(model, questions, watch)
         self._growing = Growing(model, self._keeping, questions, watch)
         self._moves = Moves(model, self._keeping, questions, self._growing, watch)
         self._multipliers = Multipliers(self._evaluation, watch)
@@ -66,7 +65,7 @@ class RuledClimbing:
     @property
     def single(self) -> bool:
         """Whether nothing can be grown: there are no questions, or no open places with room for one."""
-        return len(self.questions) == 0 or all(place.depth == 0 for place in self._keeping.places)
+        return len(self.model.task.splits) == 0 or all(place.depth == 0 for place in self._keeping.places)
 
     @property
     def best(self) -> Tree:
@@ -171,7 +170,7 @@ class RuledClimbing:
         begin = time.perf_counter()
         worth = self._evaluation.worth(facts)
         self._seconds = time.perf_counter() - begin
-        if worth.excess == 0 and self.incumbent.improved_by(worth.value) and self._evaluation.keeps_rules(facts, worth):
+        if worth.excess == 0 and self.incumbent.improved_by(worth.value):
             self.incumbent.improve(facts.tree, worth.value)
             share = self.model.settings.polishing_share * self.watch.time_limit
             self.watch.reserve(min(share, 2 * self._seconds * self.model.settings.evaluations_per_base))

@@ -1,22 +1,16 @@
-"""Kept trees as trees of the search: their questions have numbers, their open places are holes.
+"""Kept trees as trees of the search: their open places are holes that a climb fills."""
 
-A kept question need not be one of those that trees may ask. So all questions of the kept tree have numbers after those
-of the task, and no other node may ask them. With these numbers, a tree of the search has the kept nodes literally.
-"""
-
+import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from omdt.mdp import Bools, Ints
-from omdt.methods.search.partial_tree import HOLE, Hole, Leaf, Path, SizeLimit, Split, Tree, count_leaves, to_policy
+from omdt.methods.search.model import Model
+from omdt.methods.search.partial_tree import HOLE, Hole, Leaf, Path, Split, Tree, count_leaves
 from omdt.methods.search.ranks import Ranks
-from omdt.rules.kept import KeptNode, KeptSplit, Open
-from omdt.splits import Splits
-from omdt.task import Task
-from omdt.tree import TreePolicy
+from omdt.rules import KeptNode, KeptSplit, Open
 
 
 class OpenPlace(NamedTuple):
@@ -37,22 +31,20 @@ class Keeping:
     """The kept tree of a task, or a single open place if there is none.
 
     Attributes:
-        splits: the questions of the task, then those of the kept tree.
-        tree: the kept tree with holes in its open places.
+        tree: the kept tree with holes in its open places; its questions have their numbers in `Model.splits`.
         places: the open places, from left to right.
         possible: whether the kept tree is within the size limit of the task.
     """
 
-    def __init__(self, task: Task, size: SizeLimit) -> None:
-        self.task = task
-        self._size = size
-        self._asked: list[tuple[int, float, bool]] = []
+    def __init__(self, model: Model) -> None:
+        task, self._size = model.task, model.size
+        self._numbers = itertools.count(len(task.splits))
         found: list[OpenPlace] = []
         self.tree = self._entered(Open() if task.kept is None else task.kept.root, (), found)
-        self.splits = _extended(task.splits, self._asked)
         # Every leaf that is kept, and a leaf in every other open place, leaves less for an open place.
-        spare = size.leaves - count_leaves(self.tree)
-        self.possible = spare >= 0 and all(place.depth >= 0 for place in found) and _depth(self.tree) <= size.depth
+        spare = self._size.leaves - count_leaves(self.tree)
+        within = all(place.depth >= 0 for place in found) and _depth(self.tree) <= self._size.depth
+        self.possible = spare >= 0 and within
         self.places = tuple(place._replace(leaves=min(place.leaves, spare + 1)) for place in found)
 
     def _entered(self, node: KeptNode, path: Path, found: list[OpenPlace]) -> Tree:
@@ -63,8 +55,7 @@ class Keeping:
             found.append(OpenPlace(path, depth if node.depth is None else min(depth, node.depth), leaves))
             return HOLE
         if isinstance(node, KeptSplit):
-            self._asked.append((node.column, node.threshold, node.equality))
-            question = len(self.task.splits) + len(self._asked) - 1
+            question = next(self._numbers)
             left = self._entered(node.left, (*path, False), found)
             return Split(question, left, self._entered(node.right, (*path, True), found))
         return Leaf(node.action)
@@ -84,27 +75,27 @@ class Keeping:
 
         return fill(self.tree)
 
-    def policy(self, tree: Tree) -> TreePolicy:
-        """The tree policy of a complete tree, with the kept nodes as the user has them."""
-        return to_policy(tree, self.splits, self.task.mdp)
-
 
 class Questions:
-    """The answers to the questions of a task and of its kept tree, by their numbers in `Keeping.splits`.
+    """The answers to the questions of a task and of its kept tree.
 
     Attributes:
-        ranks: the questions of the task alone.
-        feature: [K + kept] the column that every question is about.
+        ranks: the questions of the task, which a tree may ask anywhere.
+        all: the same, then the questions of the kept tree.
     """
 
-    def __init__(self, keeping: Keeping) -> None:
-        self.ranks = Ranks(keeping.task.splits)
-        self.feature = keeping.splits.feature
-        self._kept: list[Bools] = [keeping.splits.side(k) for k in range(len(self.ranks), len(keeping.splits))]
+    def __init__(self, model: Model) -> None:
+        self.all = Ranks(model.splits)
+        self.ranks = self.all if model.splits is model.task.splits else Ranks(model.task.splits)
+
+    @property
+    def feature(self) -> Ints:
+        """[K + kept] the column that every question is about."""
+        return self.all.feature
 
     def right(self, states: Ints, k: int) -> Bools:
         """[n] whether each of n states goes to the right of question k."""
-        return self.ranks.right(states, k) if k < len(self.ranks) else self._kept[k - len(self.ranks)][states]
+        return self.all.right(states, k)
 
     def reaching(self, tree: Tree, path: Path) -> Ints:
         """The states that reach the end of a path in a tree."""
@@ -129,19 +120,6 @@ class Questions:
                 assert isinstance(node, Leaf), "a tree with a hole has no actions"
                 found.append((path, node, here))
         return found
-
-
-def _extended(splits: Splits, asked: list[tuple[int, float, bool]]) -> Splits:
-    """Questions with further ones after them."""
-    if not asked:
-        return splits
-    columns, thresholds, equalities = zip(*asked, strict=True)
-    return replace(
-        splits,
-        feature=np.concatenate([splits.feature, np.array(columns, dtype=np.int64)]),
-        threshold=np.concatenate([splits.threshold, np.array(thresholds, dtype=np.float64)]),
-        equality=np.concatenate([splits.equality, np.array(equalities, dtype=np.bool_)]),
-    )
 
 
 def _depth(tree: Tree) -> int:

@@ -14,15 +14,16 @@ import numpy as np
 from omdt import judging, planning
 from omdt.mdp import Bools, Floats, Ints
 from omdt.methods.search.model import Model
-from omdt.methods.search.partial_tree import Tree
+from omdt.methods.search.partial_tree import Tree, to_policy
 from omdt.methods.search.ruled.facts import Facts
-from omdt.methods.search.ruled.keeping import Keeping, Questions
+from omdt.methods.search.ruled.keeping import Questions
 from omdt.methods.search.ruled.visits import Visits
-from omdt.watch import Watch
+from omdt.methods.search.ruling import Ruling
+from omdt.watch import OutOfTimeError, Watch
 
 CLOSE = 1e-6
-"""Relative distance to a limit below which `omdt.judging` decides whether a tree keeps it: beyond, solutions of linear
-systems are accurate enough."""
+"""Relative distance to a limit below which `Ruling` decides whether a tree keeps it: beyond, the visits are known
+accurately enough."""
 
 HINT = 0.1
 """Weight of the guide's return in the merit without a discount: enough to tell trees apart that return the same."""
@@ -72,11 +73,12 @@ class Evaluation:
         scale: of returns, above 0.
     """
 
-    def __init__(self, model: Model, keeping: Keeping, questions: Questions, watch: Watch) -> None:
-        self.model, self.task, self.keeping = model, model.task, keeping
+    def __init__(self, model: Model, questions: Questions, watch: Watch) -> None:
+        self.model, self.task = model, model.task
         self.questions, self.watch, self.count = questions, watch, 0
         self.guide = self.task.guide
         self._visits = Visits(self.guide, model.topological, watch)
+        self._ruling = Ruling(model)
         self._states = np.arange(self.guide.n_states)
         self.units = [max(abs(it.limit), float(np.abs(it.costs).max()), 1e-300) for it in self.task.ceilings]
         self.scale = model.scale if model.scale > 0 else max(float(np.abs(self.guide.rewards).max()), 1e-300)
@@ -109,7 +111,19 @@ class Evaluation:
             found = self._judged(facts, hint, hint, totals, self._shares(facts, visits))
         else:
             found = self._on_the_problem(facts, hint)
-        return WORTHLESS if self.watch.remaining == 0 else found
+        if self.watch.remaining == 0:
+            return WORTHLESS
+        return self._ruled(facts, found) if found.close else found
+
+    def _ruled(self, facts: Facts, found: Worth) -> Worth:
+        """The worth of a tree that is so close to a limit that rounding could decide."""
+        try:
+            verdict = self._ruling.verdict(facts.tree, self.watch)
+        except OutOfTimeError:
+            return WORTHLESS
+        if verdict.broken is not None:
+            return found._replace(excess=max(found.excess, CLOSE))
+        return Worth(verdict.value.value, found.hint, 0.0)
 
     def visits_of(self, policy: Ints) -> Floats:
         """[S] the discounted visits of a policy, on the guide if there is no discount."""
@@ -117,7 +131,7 @@ class Evaluation:
 
     def _on_the_problem(self, facts: Facts, hint: float) -> Worth:
         """The same without a discount."""
-        tree = self.keeping.policy(facts.tree)
+        tree = to_policy(facts.tree, self.model.splits, self.model.mdp)
         returned = judging.net_return(self.task, tree, self.watch)
         sure = planning.is_rounding(returned.error, max(abs(returned.value), self.model.scale))
         totals = [judging.cost_of(self.task, it, facts.policy, self.watch).value for it in self.task.ceilings]
@@ -136,13 +150,6 @@ class Evaluation:
             close |= bool((np.abs(missing) <= CLOSE).any())
             excess += float(missing[missing > judging.SHARE_TOLERANCE].sum())
         return Worth(value, hint, excess, close)
-
-    def keeps_rules(self, facts: Facts, worth: Worth) -> bool:
-        """Whether a tree keeps all rules, rounding included."""
-        if worth.excess > 0 or not worth.close:
-            return worth.excess == 0
-        found = next(judging.violations(self.task, self.keeping.policy(facts.tree), self.watch), None)
-        return found is None and self.watch.remaining > 0
 
     def slopes(self, facts: Facts, multipliers: Floats, weight: float) -> Slopes:
         """First-order effects around a tree, which becomes the base of further evaluations.
