@@ -11,12 +11,13 @@ EXTRAS ?=
 # What tests, style, types and benchmarks need: every extra and the tools.
 DEVELOP := $(VENV)/.installed-all,dev
 
-.PHONY: help install demo test coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
+.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
 
 help:
 	@echo "make install       install omdt into .venv; with extras by name: make install EXTRAS=gymnasium,report"
 	@echo "make demo          solve a real problem and show the tree with its proof"
 	@echo "make test          run the tests"
+	@echo "make thorough      all cases of the tests of which make test runs a sample (some minutes)"
 	@echo "make coverage      print how much of the search its own tests execute; fail below 95 % of lines"
 	@echo "make lint          check style"
 	@echo "make types         check types"
@@ -66,6 +67,9 @@ demo: install
 
 test: $(DEVELOP)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+thorough: $(DEVELOP)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --thorough
 
 coverage: $(DEVELOP)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/methods/search \

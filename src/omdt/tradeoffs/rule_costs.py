@@ -70,7 +70,7 @@ def _cost(
         mdp,
         max_depth=solution.max_depth,
         max_leaf_nodes=solution.max_leaf_nodes,
-        splits=None if stated.about_questions else splits_of(solution.questions, mdp),
+        splits=None if stated.about_questions or solution.questions is None else splits_of(solution.questions, mdp),
         time_limit=seconds,
         seed=solution.seed,
         node_limit=node_limit,
