@@ -225,8 +225,10 @@ class TreePolicy:
         return smaller.tidied(X)
 
     def tidied(self, observations: ArrayLike) -> Self:
-        """The same tree with thresholds midway between neighbouring values of the observations [n, F], and with marks at
-        the features that are whole numbers in all of them."""
+        """The same tree with thresholds midway between neighbouring values of the observations [n, F].
+
+        Features that are whole numbers in all of them are marked so.
+        """
         X = self._checked(observations)
         whole = tuple(bool(whole) for whole in (X == np.floor(X)).all(axis=0))
         return replace(self, threshold=midway(self, X), integer=whole)
