@@ -108,9 +108,12 @@ class SizeSearch:
         self._end()
 
     def smaller(self) -> Tree | None:
-        """The incumbent without questions that it does not need; None if it needs all, or evaluations take long."""
-        tree, found = self.incumbent.tree, None
-        if tree is not None and self.model.mdp.n_states < self.model.settings.impatient_states:
+        """The incumbent without questions that it does not need; None if it needs all, or evaluations take long.
+
+        Rules beyond those about leaves may need questions that the return does not.
+        """
+        tree, found, quick = self.incumbent.tree, None, self.model.mdp.n_states < self.model.settings.impatient_states
+        if tree is not None and quick and self.model.task.only_leaf_rules:
             found = self.found(self.watch)
         if tree is None or found is None or found.tree.n_leaves == count_leaves(tree):
             return None
@@ -123,8 +126,10 @@ class SizeSearch:
         tree, task, mdp = self.incumbent.tree, self.model.task, self.model.mdp
         if tree is None:
             return None
-        policy = to_policy(tree, task.splits, mdp)
-        return Found(shrunk(policy, mdp, task.splits, watch, task.allowed), self.incumbent.value)
+        policy = to_policy(tree, self.model.splits, mdp)
+        if task.only_leaf_rules:
+            policy = shrunk(policy, mdp, task.splits, watch, task.allowed)
+        return Found(policy, self.incumbent.value)
 
     @property
     def stop(self) -> Stop:
