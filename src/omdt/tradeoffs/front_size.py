@@ -123,8 +123,8 @@ class SizeSearch:
         tree, task, mdp = self.incumbent.tree, self.model.task, self.model.mdp
         if tree is None:
             return None
-        policy = to_policy(tree, task.splits, mdp)
-        return Found(shrunk(policy, mdp, task.splits, watch, task.allowed), self.incumbent.value)
+        policy = to_policy(tree, self.model.splits, mdp)
+        return Found(shrunk(policy, task, watch), self.incumbent.value)
 
     @property
     def stop(self) -> Stop:
