@@ -133,10 +133,7 @@ class SizeSearch:
         """A tree without questions that it does not need; it is shrunk once, however many sizes have it."""
         if tree in self._shrunk_trees:
             return self._shrunk_trees[tree]
-        task, mdp = self.model.task, self.model.mdp
-        policy = to_policy(tree, self.model.splits, mdp)
-        if task.only_leaf_rules:
-            policy = shrunk(policy, mdp, task.splits, watch, task.allowed)
+        policy = shrunk(to_policy(tree, self.model.splits, self.model.mdp), self.model.task, watch)
         if watch.remaining > 0:
             self._shrunk_trees[tree] = policy
         return policy
