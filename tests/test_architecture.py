@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "limits": {"errors"},
     "properties": BASIC | {"mdp", "properties"},
     "objective": {"errors", "mdp", "properties"},
-    "rules": BASIC | FIRST_THREE | {"properties", "rules"},
+    "rules": BASIC | FIRST_THREE | {"limits", "properties", "rules"},
     "task": BASIC | FIRST_THREE | {"check", "guide", "limits", "norms", "objective", "planning", "questions", "rules"},
     "judging": BASIC | FIRST_THREE | ASKED | {"planning", "watch"},
     "solution": BASIC
@@ -70,6 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | FIRST_THREE
     | ASKED
     | {"judging", "planning", "solution", "methods", "questions", "fingerprint", "unavailable", "watch"},
+    "installation": {"mdp", "methods", "solution", "solving"},
     "imitating": BASIC | FIRST_THREE | ASKED | {"methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
     "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "processes", "solution", "solving", "watch"},
@@ -78,6 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | ASKED
     | {
         "check",
+        "judging",
         "methods",
         "planning",
         "questions",

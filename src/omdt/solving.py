@@ -13,7 +13,7 @@ from omdt.limits import Limits
 from omdt.mdp import MDP
 from omdt.methods.registry import Method, method_named
 from omdt.objective import DISCOUNTED_RETURN, Asked, Objective, objective_of
-from omdt.rules import FALLBACK, FORBID, AnyRule, AvailableOnly, Rule, Rules, outline_of, rules_of
+from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, Rules, outline_of, rules_of
 from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
 from omdt.task import Size, Task
@@ -111,9 +111,8 @@ def task_of(
     Raises:
         InputError: if the rules do not fit the problem, or contradict the splits.
     """
-    stated = rules if isinstance(rules, Rules) else None
-    own: Sequence[AnyRule] = () if isinstance(rules, Rules) else rules
-    held = rules_of(unavailable, own)
+    stated = replace(rules, further=()) if isinstance(rules, Rules) and rules.to_dict() else None
+    held = rules_of(unavailable, rules.further if isinstance(rules, Rules) else rules)
     if stated is not None and stated.about_questions:
         if splits is not None:
             raise InputError("splits and rules about features both say what may be asked; leave one out")
@@ -261,8 +260,8 @@ def _translated(progress: Callable[[TracePoint], None] | None, task: Task) -> Ca
 
 
 def _tidied(task: Task, tree: TreePolicy) -> TreePolicy:
-    """A tree without what no state needs, unless a rule needs it."""
-    if task.kept is not None:
+    """A tree without what no state needs, unless a rule needs it: a cheap question may save an expensive one."""
+    if task.kept is not None or task.prices is not None:
         return tree
     pruned = tree.pruned(task.observations)
     outline = outline_of(pruned, task.observations)

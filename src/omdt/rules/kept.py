@@ -112,13 +112,18 @@ def freed(nested: Any, place: str) -> Any:
         InputError: if there is no such place.
     """
     steps = [step for step in place.replace("/", ".").split(".") if step not in ("", "tree", "root")]
+    for step in steps:
+        if step not in ("left", "right"):
+            raise InputError(f"the place {place!r:.80} has {step!r:.40} in it; write it as in tree.left.right")
+    return _freed(nested, steps, place)
+
+
+def _freed(nested: Any, steps: list[str], place: str) -> Any:
     if not steps:
         return {"open": True}
-    if steps[0] not in ("left", "right"):
-        raise InputError(f"the place {place!r:.80} has {steps[0]!r:.40} in it; write it as in tree.left.right")
     if not isinstance(nested, dict) or steps[0] not in nested:
         raise InputError(f"the tree has no place {place!r:.80}: it has a leaf above it")
-    return {**nested, steps[0]: freed(nested[steps[0]], ".".join(steps[1:]))}
+    return {**nested, steps[0]: _freed(nested[steps[0]], steps[1:], place)}
 
 
 def _parsed(

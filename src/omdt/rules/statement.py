@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from omdt.errors import InputError
+from omdt.limits import whole
 from omdt.mdp import MDP, Floats
 from omdt.rules.ceilings import Ceiling
 from omdt.rules.grammar import comparison, on_action
@@ -69,13 +70,14 @@ class Rules:
     further: Sequence[Rule] = ()
 
     def __post_init__(self) -> None:
+        for name in ("forbid", "require", "at_most"):
+            object.__setattr__(self, name, _spelled(getattr(self, name), " <= " if name == "at_most" else ": "))
         for name in ("features", "without", "categorical", "forbid", "require", "monotone", "order", "at_most"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
-        for name, least in (("max_features", 0), ("min_share", 0.0)):
-            if (given := getattr(self, name)) is not None and not _is_number(given, least):
-                raise InputError(f"{name} is {given!r:.40}; it must be a number from {least} on")
-        if self.min_share is not None and self.min_share > 1:
-            raise InputError(f"min_share is {self.min_share!r}; it must be a share of the visits, at most 1")
+        if self.max_features is not None:
+            object.__setattr__(self, "max_features", whole("max_features", self.max_features, 0))
+        if self.min_share is not None and not (_is_number(self.min_share) and self.min_share <= 1):
+            raise InputError(f"min_share is {self.min_share!r:.40}; it must be a share of the visits, from 0 to 1")
         for name in ("prices", "prices_once", "max_leaves"):
             object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         for rule in self.further:
@@ -87,6 +89,11 @@ class Rules:
         """Whether there are rules about which questions may be asked."""
         return self.features is not None or bool(self.without) or bool(self.categorical)
 
+    @property
+    def about_columns(self) -> bool:
+        """Whether it matters which of two features is asked about, even if the questions divide the states alike."""
+        return self.root is not None or self.max_features is not None or bool(self.prices) or bool(self.prices_once)
+
     def splits(self, mdp: MDP) -> Splits:
         """The questions that the rules leave.
 
@@ -97,16 +104,18 @@ class Rules:
             _column(mdp.feature_names, name, "without")
         named = mdp.feature_names if self.features is None else tuple(self.features)
         return Splits.of(
-            mdp, features=[name for name in named if name not in self.without], categorical=list(self.categorical)
+            mdp,
+            features=[name for name in named if name not in self.without],
+            categorical=list(self.categorical),
+            per_column=self.about_columns,
         )
 
-    def on(self, mdp: MDP, splits: Splits, costs: Mapping[str, Floats] | None = None) -> tuple[AnyRule, ...]:
-        """What the rules mean for one problem, apart from the questions that may be asked.
+    def on(self, mdp: MDP, splits: Splits) -> tuple[AnyRule, ...]:
+        """What the rules mean for one problem, apart from the questions that may be asked and `further`.
 
         Args:
             mdp: the problem.
             splits: the questions that may be asked.
-            costs: further rewards [S, A] by name; by default those of the MDP.
 
         Raises:
             InputError: if a rule names something that the problem does not have.
@@ -114,7 +123,6 @@ class Rules:
         names, actions = splits.feature_names, mdp.action_names
         rules: list[AnyRule] = [Forbidden(*on_action(text, actions)) for text in self.forbid]
         rules += [Required(*on_action(text, actions)) for text in self.require]
-        rules += self.further
         if self.root is not None:
             rules.append(Root(_column(names, self.root, "root"), self.root))
         if self.max_features is not None:
@@ -128,7 +136,7 @@ class Rules:
             rules.append(
                 Prices(_vector(self.prices, names, "prices"), _vector(self.prices_once, names, "prices_once"), names)
             )
-        rules += [_ceiling(text, mdp.reward_models if costs is None else costs, mdp) for text in self.at_most]
+        rules += [_ceiling(text, mdp) for text in self.at_most]
         if self.keep is not None:
             rules.append(parsed_tree(self.keep, names, actions))
         return tuple(rules)
@@ -201,21 +209,29 @@ def _texts(name: str, given: object) -> tuple[str, ...] | None:
     return texts
 
 
+def _spelled(given: object, sign: str) -> object:
+    """Rules as texts; a mapping, which is what YAML makes of `drive: load > 3`, stands for one text per entry."""
+    if isinstance(given, Mapping):
+        return [f"{name}{sign}{value}" for name, value in given.items()]
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return given
+    return [text for it in given for text in (_spelled(it, sign) if isinstance(it, Mapping) else [it])]  # type: ignore[attr-defined]
+
+
 def _numbers(name: str, given: object) -> dict[str, float]:
     """Numbers by name; one number stands for every name."""
     numbers: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {EVERY: given}
     for key, value in numbers.items():
-        whole = name == "max_leaves" and not isinstance(value, int)
-        if not isinstance(key, str) or whole or not _is_number(value, 0):
+        fraction = name == "max_leaves" and not isinstance(value, int)
+        if not isinstance(key, str) or fraction or not _is_number(value):
             kind = "whole number" if name == "max_leaves" else "number"
             raise InputError(f"{name} has {value!r:.40} for {key!r:.40}; it must be a {kind} from 0 on")
     return numbers
 
 
-def _is_number(value: object, least: float) -> bool:
-    return (
-        isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value)) and value >= least
-    )
+def _is_number(value: object) -> bool:
+    """Whether something is a finite number that is not negative."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value)) and value >= 0
 
 
 def _column(names: Sequence[str], name: str, rule: str) -> int:
@@ -239,7 +255,8 @@ def _vector(given: Mapping[str, float], names: Sequence[str], rule: str) -> Floa
     return vector
 
 
-def _ceiling(text: str, costs: Mapping[str, Floats], mdp: MDP) -> Ceiling:
+def _ceiling(text: str, mdp: MDP) -> Ceiling:
+    costs = mdp.reward_models
     name, at_least, limit = comparison(text)
     if name not in costs:
         known = f"it has {', '.join(costs)}" if costs else "it has no further rewards"
