@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from omdt.limits import Limits
+from omdt.methods.search.filtering import FilteredSearch
 from omdt.methods.search.guided import GuidedSearch
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.local import LocalSearch
@@ -57,6 +58,8 @@ class Climber(Protocol):
 
 def climber(model: Model, incumbent: Incumbent, seed: int, watch: Watch) -> Climber:
     """The local search that fits a task: gains need a discount, so without one climbs take place on guides."""
+    if not model.task.only_leaf_rules:
+        return FilteredSearch(model, incumbent, seed, watch)
     kind = GuidedSearch if model.mdp.discount == 1 else LocalSearch
     return kind(model, incumbent, seed, watch)
 
@@ -72,4 +75,4 @@ def local_search(task: Task, limits: Limits, watch: Watch) -> TreePolicy:
     search.start()
     while watch.remaining > 0 and not (search.single or incumbent.optimal_reached):
         search.climb(1)
-    return to_policy(search.best, task.splits, model.mdp)
+    return to_policy(search.best, model.splits, model.mdp)
