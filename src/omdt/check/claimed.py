@@ -9,7 +9,7 @@ import numpy as np
 
 from .asked import read_asked
 from .model import Model
-from .questions import Questions, answers
+from .questions import Questions, answers, division
 from .reading import LARGEST, SOLUTION, Bools, Floats, Ints, Json, finite, readable, typed
 from .statement import Statement
 
@@ -80,7 +80,8 @@ class Claimed:
         told = typed(data.get("rules", []), list, "the rules of the solution in words")
         self.unread = len(told) - self.rules.count  # how many rules the solution has in words only
         readable(self.unread >= 0, f"the solution states {self.rules.count} rules, but has {len(told)} in words")
-        self._check_questions(columns, names)
+        if self.rules.about_questions:
+            self._check_questions(columns, names)
         self.limit = _limit(data.get("max_depth"), data.get("max_leaf_nodes"))
         self.policy = np.zeros(len(model.rewards), dtype=np.int64)
         self.asked: list[AskedNode] = []
@@ -93,14 +94,16 @@ class Claimed:
         return self.forbid or self.rules.count > 0
 
     def _check_questions(self, columns: Floats, names: tuple[str, ...]) -> None:
-        """Raise unless the questions are those that the rules leave."""
-        if self.rules.about_questions:
-            left = Questions(self.rules.groups(names))
-            sides = [
-                [(j, equality, answers(columns[:, j], equality, number).tobytes()) for j, equality, number in its]
-                for its in (left.distinct(columns, names), self.questions.distinct(columns, names))
-            ]
-            readable(sides[0] == sides[1], "the questions of the solution are not those that its rules leave")
+        """Raise unless the questions divide the states as those do that the rules leave."""
+        apart = self.rules.about_columns
+        divided = [
+            {
+                (j if apart else 0, division(answers(columns[:, j], equality, number)))
+                for j, equality, number in questions.distinct(columns, names, apart)
+            }
+            for questions in (Questions(self.rules.groups(names)), self.questions)
+        ]
+        readable(divided[0] == divided[1], "the questions of the solution are not those that its rules leave")
 
     def _read_tree(self, tree: Json, columns: Floats, names: tuple[str, ...], actions: tuple[str, ...]) -> Size:
         """Follow the states through a tree of nested objects; its size."""

@@ -75,7 +75,8 @@ class CoarseChecker:
     ) -> None:
         self.induction, self.ladders, self.bound, self.ruling = induction, ladders, bound, ruling
         self.growth = Growth(ladders, size, induction.S, induction.A, ruling)
-        self.open: dict[int, CoarseTree] = {0: self.growth.root}
+        root = self.growth.root
+        self.open: dict[int, CoarseTree] = {} if root is None else {0: root}
         self.nodes, self.vectors = 1, 0
         self.previous = np.zeros(induction.S)
 

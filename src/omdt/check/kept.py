@@ -30,18 +30,17 @@ class Kept:
     tree: CoarseTree
     places: dict[Path, Place] = field(default_factory=dict)
 
-    def first(self, size: Size) -> CoarseTree:
-        """The coarse tree that stands for all trees of a size that keep this one."""
+    def first(self, size: Size) -> CoarseTree | None:
+        """The coarse tree that stands for all trees of a size that keep this one; None if it is too large itself."""
 
         def grown(node: CoarseTree, path: Path) -> CoarseTree:
             if isinstance(node, Cut):
                 return Cut(node.asked, grown(node.left, (*path, 0)), grown(node.right, (*path, 1)))
             if isinstance(node, Leaf):
                 return node
-            require(len(path) <= size.depth, "the kept tree is larger than trees may be")
             return Undecided(self.places[path].most_depth(size.depth - len(path)))
 
-        return grown(self.tree, ())
+        return grown(self.tree, ()) if depth_of(self.tree) <= size.depth else None
 
     def place_of(self, path: Path) -> tuple[Path, Place] | None:
         """The open place that a path leads into; None if it has no limits."""

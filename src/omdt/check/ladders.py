@@ -39,15 +39,17 @@ class Ladder(NamedTuple):
 class Ladders:
     """All questions of a problem, one ladder per column that is asked about, in the order of the columns."""
 
-    def __init__(self, questions: Questions, features: Floats, names: tuple[str, ...]) -> None:
-        self.questions = questions
+    def __init__(
+        self, questions: Questions, features: Floats, names: tuple[str, ...], *, per_column: bool = False
+    ) -> None:
+        self.questions, self.per_column = questions, per_column
         self.columns, self.names = questions.columns(features, names)
 
     @cached_property
     def ladders(self) -> list[Ladder]:
         """The ladders; a column must not be asked both for thresholds and for equality."""
         found: dict[int, list[tuple[bool, float]]] = {}
-        for j, equality, number in self.questions.distinct(self.columns, self.names):
+        for j, equality, number in self.questions.distinct(self.columns, self.names, self.per_column):
             found.setdefault(j, []).append((equality, number))
         ladders: list[Ladder] = []
         for j in sorted(found):

@@ -5,9 +5,9 @@ everything undecided. Of trees that act alike in every state, it is enough to co
 question of such a tree divides the states that come to it, and no two leaves with the same action stand side by side;
 so coarse trees that contain no such tree are left out, and ranges contain only questions that may divide something.
 
-Rules change little of this. Among all trees that obey the rules and act alike, take one with the fewest leaves: without
-a question that divides nothing, or with one leaf in place of two that name the same action, it would still obey every
-rule and pay no more. Only kept questions stay in any case (`Single`), and what no tree can do that obeys is left out.
+Rules change little of this. Take any tree that obeys them: without a question that divides nothing, or with one leaf in
+place of two that name the same action, it still obeys and pays no more, until nothing is left to leave out. Only kept
+questions stay in any case (`Single`), and coarse trees are left out of which no tree obeys.
 """
 
 from collections.abc import Iterator
@@ -75,8 +75,8 @@ class Restriction(Protocol):
     def keeps(self) -> bool:
         """Whether some questions are kept, even if they divide nothing."""
 
-    def first(self, size: Size) -> CoarseTree:
-        """The coarse tree that stands for all trees."""
+    def first(self, size: Size) -> CoarseTree | None:
+        """The coarse tree that stands for all trees; None if no tree obeys the rules."""
 
     def is_full(self, tree: CoarseTree, path: Path) -> bool:
         """Whether only a leaf fits at the end of a path, because a place of limited size has no room for more."""
@@ -90,7 +90,7 @@ class Free:
 
     keeps = False
 
-    def first(self, size: Size) -> CoarseTree:
+    def first(self, size: Size) -> CoarseTree | None:
         """A single undecided subtree."""
         return Undecided(size.depth)
 
@@ -114,9 +114,10 @@ class Growth:
         self.everywhere = np.ones(states, dtype=np.bool_)
 
     @property
-    def root(self) -> CoarseTree:
-        """The coarse tree that stands for all trees."""
-        return self.rules.first(self.size)
+    def root(self) -> CoarseTree | None:
+        """The coarse tree that stands for all trees; None if no tree obeys the rules."""
+        first = self.rules.first(self.size)
+        return first if first is not None and self.rules.permits(first) else None
 
     def children(self, tree: CoarseTree, path: Path, middle: int | None) -> list[CoarseTree]:
         """The coarse trees that take the place of one where something is decided at the end of a path.

@@ -28,7 +28,7 @@ from .kept import Kept, read_nodes
 from .ladders import Ladders
 from .model import Model
 from .ranges import CoarseTree, Cut, Leaf, Path, Undecided, choices, count_ends, cuts, ends, found_at
-from .reading import Bools, Floats, readable, require
+from .reading import Bools, Floats, Json, readable, require
 from .statement import SMALLEST_FACTOR, TOLERANCE, Statement
 
 LARGEST_FACTOR = 1e100  # of a multiplier, so that no product overflows
@@ -46,6 +46,12 @@ class Weights:
     def plain(self) -> bool:
         """Whether only what is earned counts."""
         return self.earned == 1 and not any(self.ceilings) and not self.shares
+
+    @property
+    def stated(self) -> list[dict[str, Json]]:
+        """The weights as the last entry of a record, which there is none if only what is earned counts."""
+        shares: list[Json] = [[[*path], factor] for path, factor in self.shares]
+        return [] if self.plain else [{"earned": self.earned, "ceilings": [*self.ceilings], "shares": shares}]
 
 
 class Ruling:
@@ -77,8 +83,8 @@ class Ruling:
         """Whether some questions are kept."""
         return self.kept is not None
 
-    def first(self, size: Size) -> CoarseTree:
-        """The coarse tree that stands for all trees."""
+    def first(self, size: Size) -> CoarseTree | None:
+        """The coarse tree that stands for all trees; None if the kept tree is larger than trees may be."""
         return Undecided(size.depth) if self.kept is None else self.kept.first(size)
 
     def is_full(self, tree: CoarseTree, path: Path) -> bool:

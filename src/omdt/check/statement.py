@@ -63,6 +63,11 @@ class Statement:
         """Whether some rule says which questions may be asked."""
         return any(name in self.content for name in ("features", "without", "categorical"))
 
+    @property
+    def about_columns(self) -> bool:
+        """Whether some rule tells columns apart, even where questions about them divide the states alike."""
+        return any(name in self.content for name in ("root", "max_features", "prices", "prices_once"))
+
     def groups(self, names: tuple[str, ...]) -> tuple[Group, ...]:
         """The questions that the rules leave, by the columns that they are about."""
         for name in (*self.texts["features"], *self.texts["without"], *self.texts["categorical"]):

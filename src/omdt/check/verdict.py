@@ -57,10 +57,14 @@ def check(model: Model, solution: Json, certificate: Path | None, *, exact: bool
     claimed = Claimed(solution, model)
     asked = claimed.objective
     model = replace(model, rewards=asked.rewards, discount=asked.discount)
-    ladders, ruling = Ladders(claimed.questions, model.features, model.feature_names), None
+    told_apart = claimed.rules.about_columns
+    ladders = Ladders(claimed.questions, model.features, model.feature_names, per_column=told_apart)
+    ruling = None
     if claimed.ruled:
         ruling = Ruling(claimed.rules, model, asked, ladders, available_only=claimed.forbid)
     value = _check_tree(claimed, model, ruling, exact=exact)
+    if certificate is not None or claimed.rules.about_questions:
+        _check_asked(claimed, model, None if ruling is None else ruling.kept)
     verdict = Verdict(
         value,
         None,
@@ -104,7 +108,6 @@ class _Proof(NamedTuple):
         record, _ = next(content)
         head = typed(record[1] if len(record) == 2 else None, dict, "the head of the certificate")
         target = claimed.objective.sign * claimed.bound
-        _check_asked(claimed, model, None if self.ruling is None else self.ruling.kept)
         _check_head(head, model, self.size, claimed)
         if head.get("proof") == RANGES:
             _check_questions(head, sum(len(ladder.numbers) for ladder in self.ladders.ladders))
@@ -164,10 +167,14 @@ def _check_asked(claimed: Claimed, model: Model, kept: Kept | None) -> None:
 
     Questions that are kept need not be among those that may be asked.
     """
-    listed = claimed.questions.groups is not None
     fixed = set() if kept is None else {path for path, _ in cuts(kept.tree)}
+    free = [node for node in claimed.asked if node.path not in fixed]
+    if claimed.rules.about_questions:
+        left = {(name, equality) for name, equality, _ in claimed.rules.groups(model.feature_names)}
+        wrong = next((node.feature for node in free if (node.feature, node.equality) not in left), None)
+        require(wrong is None, f"the tree asks about {wrong!r:.80}, which its rules do not allow")
     # Unless questions are listed, every threshold may be asked.
-    doubtful = [node for node in claimed.asked if (listed or node.equality) and node.path not in fixed]
+    doubtful = [node for node in free if claimed.questions.groups is not None or node.equality]
     if not doubtful:
         return
     sides = claimed.questions.sides(*claimed.questions.columns(model.features, model.feature_names))
