@@ -13,7 +13,7 @@ from omdt.limits import Limits
 from omdt.mdp import MDP
 from omdt.methods.registry import Method, method_named
 from omdt.objective import DISCOUNTED_RETURN, Asked, Objective, objective_of
-from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, Rules, outline_of, rules_of
+from omdt.rules import FALLBACK, AvailableOnly, Rule, Rules, outline_of, rules_of
 from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
 from omdt.task import Size, Task
@@ -272,11 +272,13 @@ def _tidied(task: Task, tree: TreePolicy) -> TreePolicy:
 
 def _check_certifiable(task: Task) -> None:
     """Raise before long work starts if a certificate has no words for what is asked."""
-    if task.unavailable == FORBID:
-        raise InputError("a certificate is about all trees, so there is none with unavailable='forbid'; leave one out")
-    if task.rules:
-        told = " and ".join(rule.words for rule in task.rules)
-        raise InputError(f"a certificate is about all trees, so there is none for a tree that {told}; leave one out")
+    stated = () if task.stated is None else task.stated.on(task.mdp, task.splits)
+    own = task.rules[: len(task.rules) - len(stated)]
+    told = " and ".join(rule.words for rule in own if rule != AvailableOnly())
+    if told:
+        raise InputError(
+            f"a certificate states rules as omdt.Rules has them, so there is none for a tree that {told}; leave one out"
+        )
     if not isinstance(task.objective, Objective):
         raise InputError(
             f"a certificate states its objective in PRISM's syntax, so there is none for the {task.objective.words}; "
