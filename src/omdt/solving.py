@@ -261,11 +261,13 @@ def _translated(progress: Callable[[TracePoint], None] | None, task: Task) -> Ca
 
 def _tidied(task: Task, tree: TreePolicy) -> TreePolicy:
     """A tree without what no state needs, unless a rule needs it: a cheap question may save an expensive one."""
-    if task.kept is not None or task.prices is not None:
-        return tree
+    tidied = tree.tidied(task.observations)
+    if task.kept is not None:
+        return replace(tree, integer=tidied.integer)
     pruned = tree.pruned(task.observations)
     outline = outline_of(pruned, task.observations)
-    return tree if any(rule.broken_by(outline) is not None for rule in task.shapes) else pruned
+    needed = task.prices is not None or any(rule.broken_by(outline) is not None for rule in task.shapes)
+    return tidied if needed else pruned
 
 
 def _check_certifiable(task: Task) -> None:
