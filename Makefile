@@ -1,15 +1,24 @@
-# Every target creates .venv when it is missing; only Python 3.11+ and make are needed.
+# Every target creates .venv and installs what it needs; only Python 3.11+ and make are needed.
 
 PYTHON ?= python3
 # Two test processes with two threads each would wait for one another on two cores, hence OPENBLAS_NUM_THREADS=1 below.
+# With --dist worksteal, tests of a file run one after another in one process, so that they share what the file prepares.
 VENV := .venv
 BIN := $(VENV)/bin
+# Unused modules of large packages need not be compiled to bytecode; Python compiles what it imports.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# Extras by name, as in: make install EXTRAS=gymnasium,report
+EXTRAS ?=
+# What tests, style, types and benchmarks need: every extra and the tools.
+DEVELOP := $(VENV)/.installed-all,dev
 
-.PHONY: help install demo test coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
+.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
 
 help:
+	@echo "make install       install omdt into .venv; with extras by name: make install EXTRAS=gymnasium,report"
 	@echo "make demo          solve a real problem and show the tree with its proof"
 	@echo "make test          run the tests"
+	@echo "make thorough      all cases of the tests of which make test runs a sample (some minutes)"
 	@echo "make coverage      print how much of the search its own tests execute; fail below 95 % of lines"
 	@echo "make lint          check style"
 	@echo "make types         check types"
@@ -38,108 +47,117 @@ help:
 	@echo "make docs          build the documentation site into site/"
 	@echo "make clean         remove what the other targets made, but for the runs in reproduction/"
 
-install: $(VENV)/.installed
+install: $(VENV)/.installed$(if $(EXTRAS),-$(EXTRAS))
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "omdt needs Python 3.11 or newer; call make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev,docs]'
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/.made
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/.made
+	$(PIP) --editable '.[$*]'
 	@touch $@
 
 demo: install
 	$(BIN)/omdt solve traffic_intersection --depth 2
 
-test: install
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+test: $(DEVELOP)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-coverage: install
+thorough: $(DEVELOP)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --thorough
+
+coverage: $(DEVELOP)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/methods/search \
 		--cov=omdt.methods.search --cov-report=term --cov-fail-under=95
 
-lint: install
+lint: $(DEVELOP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: install
+types: $(DEVELOP)
 	$(BIN)/mypy
 
-format: install
+format: $(DEVELOP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 SECONDS ?= 600
 SEED ?= 0
 
-fuzz: install
+fuzz: $(DEVELOP)
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --seed $(SEED)
 
 CASES ?= 1000
 
-fuzz-totals: install
+fuzz-totals: $(DEVELOP)
 	$(BIN)/python tests/fuzz_totals.py --cases $(CASES) --seed $(SEED)
 
-fuzz-readers: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+fuzz-readers: $(DEVELOP) $(VENV)/.installed-fuzz
 	for reader in npz drn tra csv json; do \
 		$(BIN)/python tests/fuzz_readers.py $$reader --seconds $(SECONDS) || exit 1; \
 	done
 
-bench: install
+bench: $(DEVELOP)
 	$(BIN)/python benchmarks/foundation.py
 
-bench-first-use: install
+bench-first-use: $(DEVELOP)
 	$(BIN)/python benchmarks/first_use.py --kernels
 
-bench-formats: install
+bench-formats: $(DEVELOP)
 	$(BIN)/python benchmarks/formats.py
 
-bench-growth: install
+bench-growth: $(DEVELOP)
 	$(BIN)/python benchmarks/growth.py
 
-bench-size: install
+bench-size: $(DEVELOP)
 	$(BIN)/python benchmarks/size.py
 
-bench-limits: install
+bench-limits: $(DEVELOP)
 	$(BIN)/python benchmarks/limits.py
 
-bench-parallel: install
+bench-parallel: $(DEVELOP)
 	$(BIN)/python benchmarks/parallel.py
 
-bench-search: install
+bench-search: $(DEVELOP)
 	$(BIN)/python benchmarks/search.py
 
-bench-front: install
+bench-front: $(DEVELOP)
 	$(BIN)/python benchmarks/front.py
 
-bench-side-by-side: install
+bench-side-by-side: $(DEVELOP)
 	$(BIN)/python benchmarks/side_by_side.py $(OLD)
 
-bench-answers: install
+bench-answers: $(DEVELOP)
 	$(BIN)/python benchmarks/answers.py compare $(KEPT)
 
-bench-solvers: install
+bench-solvers: $(DEVELOP)
 	$(BIN)/python benchmarks/solvers.py
 
-bench-milp: install
+bench-milp: $(DEVELOP)
 	$(BIN)/python benchmarks/milp.py
 
-bench-viper: install
+bench-viper: $(DEVELOP)
 	$(BIN)/python benchmarks/viper.py
 
-bench-certificates: install
+bench-certificates: $(DEVELOP)
 	$(BIN)/python benchmarks/certificates.py
 
-bench-evaluation: install
+bench-evaluation: $(DEVELOP)
 	$(BIN)/python benchmarks/evaluation.py
 
-bench-objectives: install
+bench-objectives: $(DEVELOP)
 	$(BIN)/python benchmarks/objectives.py
 
-reproduce: install
+reproduce: $(VENV)/.installed-reproduce
 	$(BIN)/omdt reproduce all --budget 5 --seeds 1
 
-docs: install
+docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict
 
 clean:

@@ -40,6 +40,13 @@ def compiled(cache: Path) -> Counter[str]:
     return Counter(path.name.split("-")[0] for path in cache.rglob("*.nbc"))
 
 
+def kept(cache: Path) -> int:
+    """How many kernels `omdt doctor` counts in a cache."""
+    count = "from omdt.installation import find_kernels; print(find_kernels().kept)"
+    environ = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    return int(subprocess.run([sys.executable, "-c", count], capture_output=True, check=True, env=environ).stdout)
+
+
 def test_the_first_solve_compiles_few_kernels_and_says_so(cache: Path) -> None:
     first = solve(cache)
     assert "proven optimal" in first.stdout
@@ -51,3 +58,4 @@ def test_the_first_solve_compiles_few_kernels_and_says_so(cache: Path) -> None:
     assert again.stdout.splitlines()[:-1] == first.stdout.splitlines()[:-1]
     assert again.stderr == ""
     assert compiled(cache) == kernels
+    assert kept(cache) == len(kernels)

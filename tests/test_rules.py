@@ -192,7 +192,7 @@ def test_what_is_no_rule_is_refused() -> None:
             allowed_by([Mask(wrong)], mdp)
     nothing = rule.array.copy()
     nothing[3] = False
-    with pytest.raises(InputError, match="no action is allowed in state 3; relax a rule"):
+    with pytest.raises(InputError, match=r"no action is allowed in state 3 \(X = 3, Y = 0\); relax a rule"):
         solve(mdp, max_depth=1, rules=[Mask(nothing)])
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from omdt.mdp import MDP as MDP
     from omdt.objective import Objective as Objective
     from omdt.planning import evaluate as evaluate
+    from omdt.rules import Rules as Rules
     from omdt.simulation import simulate as simulate
     from omdt.solution import Solution as Solution
     from omdt.solution import load as load
@@ -35,6 +36,7 @@ _HOME = {
     "InputWarning": "errors",
     "MDP": "mdp",
     "Objective": "objective",
+    "Rules": "rules",
     "Solution": "solution",
     "Splits": "splits",
     "TreePolicy": "tree",

@@ -315,6 +315,27 @@ class MDP:
         return cls._made(dynamics, tuples.initial(initial), tuples.features(features), rest)
 
     @classmethod
+    def from_dataframe(
+        cls, frame: Any, *, discount: float | None = None, fallback: str | None = None, name: str = "data frame"
+    ) -> "MDP":
+        """An MDP from a table of transitions, one per row, or from a log of steps in the order of time.
+
+        If there is a column `next x`, then `x` is a part of the state. The other columns are `action`, `reward` (0 if
+        there is none) and, unless the rows are a log, `probability`; `initial` may give the probability of starting in
+        the state of a row. Other spellings such as `next_x`, `x_next` and `prob` are understood, and other columns are
+        ignored with a warning.
+
+        Args:
+            frame: a data frame of pandas or polars, or a dictionary of columns; other frames are read through narwhals.
+            discount: γ; by default 0.99, with a warning.
+            fallback: the action that is played where a tree names an unavailable one; see `MDP`.
+            name: what the problem is called in outputs and messages.
+        """
+        from omdt.formats.from_dataframe import from_dataframe
+
+        return from_dataframe(frame, discount=discount, fallback=fallback, name=name)
+
+    @classmethod
     def _made(cls, dynamics: Dynamics, initial: ArrayLike, features: ArrayLike, rest: Details) -> Self:
         """The MDP of these dynamics. Its constructor makes arrays and tuples of whatever the other parts are."""
         parts: dict[str, Any] = {**rest, "initial": initial, "features": features}

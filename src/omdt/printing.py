@@ -62,7 +62,8 @@ def _meaning_of_value(solution: "Solution") -> str:
     if math.isinf(solution.value) and solution.wording.target is not None:
         return escape(printable(f"infinite: this tree may never come to {solution.wording.target}"))
     what = "value" if solution.wording.named else solution.wording.what
-    return escape(printable(f"exact {what} of this tree"))
+    paid = solution.stated_rules is not None and solution.stated_rules.has_prices
+    return escape(printable(f"exact {what} of this tree{', after its questions are paid' if paid else ''}"))
 
 
 def _meaning_of_bound(solution: "Solution") -> str:

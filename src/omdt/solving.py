@@ -8,11 +8,12 @@ from typing import NamedTuple
 from omdt import planning
 from omdt.errors import FalseClaimError, InputError
 from omdt.fingerprint import fingerprint
+from omdt.judging import net_return, violations
 from omdt.limits import Limits
-from omdt.mdp import MDP, Ints
+from omdt.mdp import MDP
 from omdt.methods.registry import Method, method_named
 from omdt.objective import DISCOUNTED_RETURN, Asked, Objective, objective_of
-from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, names_only, rules_of
+from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, Rules, outline_of, rules_of
 from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
 from omdt.task import Size, Task
@@ -45,7 +46,7 @@ def solve(
     memory_limit: int = 2048,
     node_limit: int | None = None,
     unavailable: str = FALLBACK,
-    rules: Sequence[Rule] = (),
+    rules: Rules | Sequence[Rule] = (),
     objective: Asked | str = DISCOUNTED_RETURN,
     progress: Callable[[TracePoint], None] | None = None,
     **options: object,
@@ -67,8 +68,8 @@ def solve(
             then the same in every run, to the last byte of its file; times are left out of it.
         unavailable: "fallback" lets a leaf name an action that is not available in some of its states, where another
             is then played (see `MDP`); "forbid" does not, in any state that can be reached.
-        rules: further rules for the leaves of the tree (see `omdt.rules`). Only search looks for a tree under rules;
-            the tree of another method is refused if it breaks one.
+        rules: what the tree must respect (see `omdt.Rules`). Only search and milp look for a tree under rules; the tree
+            of another method is refused if it breaks one.
         objective: what is maximised or minimised (see `omdt.Objective`), also in PRISM's syntax, as in
             `Pmax=? [F "goal"]`; by default the discounted return.
         progress: called with (seconds, value, bound) as these improve.
@@ -83,21 +84,42 @@ def solve(
     chosen = how.made_options(options)
     size = Size(max_depth, max_leaf_nodes)
     limits = Limits(time_limit, gap, seed, threads, memory_limit, node_limit)
-    kept, objective = rules_of(unavailable, rules), objective_of(objective)
+    objective = objective_of(objective)
     certifying = getattr(chosen, "certificate", None) is not None
-    if certifying:
-        _check_certifiable(unavailable, kept, objective)
     watch = Watch(time_limit, node_limit=limits.node_limit)
     with watch.catching_interrupts(), one_thread():
-        if splits is None:
-            task = Task.over_thresholds(mdp, size, objective, kept)
-        else:
-            task = Task(mdp, splits, size, objective, kept)
+        task = task_of(mdp, size, splits, objective, unavailable, rules)
+        if certifying:
+            _check_certifiable(task)
         watch.listener = _translated(progress, task)
         how.check(task, limits)
         before = References.of(task, watch)
     claim = how.run(task, limits, watch, chosen)
     return concluded(task, claim, how, limits, watch, before, certifying=certifying)
+
+
+def task_of(
+    mdp: MDP,
+    size: Size,
+    splits: Splits | None,
+    objective: Asked,
+    unavailable: str,
+    rules: Rules | Sequence[Rule],
+) -> Task:
+    """The task that the arguments of `solve` and its neighbours state.
+
+    Raises:
+        InputError: if the rules do not fit the problem, or contradict the splits.
+    """
+    stated = replace(rules, further=()) if isinstance(rules, Rules) and rules.to_dict() else None
+    held = rules_of(unavailable, rules.further if isinstance(rules, Rules) else rules)
+    if stated is not None and stated.about_questions:
+        if splits is not None:
+            raise InputError("splits and rules about features both say what may be asked; leave one out")
+        splits = stated.splits(mdp)
+    if splits is None:
+        return Task.over_thresholds(mdp, size, objective, held, stated)
+    return Task(mdp, splits, size, objective, held, stated)
 
 
 class References(NamedTuple):
@@ -175,6 +197,7 @@ def concluded(
         unavailable=task.unavailable,
         replaced=checked.replaced,
         rules=task.further_rules,
+        stated_rules=task.stated,
         objective=task.asked,
         sense=MIN if task.objective.minimised else MAX,
     )
@@ -206,13 +229,12 @@ def _checked(task: Task, claim: Claim, method: Method, watch: Watch) -> _Checked
     """Evaluate the tree of a claim and compare it with what is claimed and asked."""
     problem = task.problem
     with watch.catching_interrupts(), one_thread():
-        tree = claim.tree.pruned(task.observations)
-        policy = tree.actions(task.observations)
+        tree = _tidied(task, claim.tree)
         least = SECONDS_PER_TRANSITION * int(problem.transitions.nnz)
-        value = planning.tree_return(problem, tree, task.observations, watch.closing(least))
+        value = net_return(task, tree, watch.closing(least))
         values = planning.optimal_values(problem, watch)
         scale = planning.scale(problem, watch)
-    _check_rules(task, policy, method)
+        _check_rules(task, tree, method, watch.closing(least))
     _check_size(tree, task.size)
     tree = replace(with_exceptions(problem, tree, task.observations), truths=task.mdp.truths)
     optimal = planning.expected_return(problem, values)
@@ -220,7 +242,9 @@ def _checked(task: Task, claim: Claim, method: Method, watch: Watch) -> _Checked
         # An evaluation that was cut off may be far too high; what is certain counts.
         value = planning.Certified(value.lower, 2 * value.error)
     bound, rounding = _checked_bound(claim, value, optimal, scale)
-    return _Checked(tree, value, optimal, scale, bound, rounding, replacements(problem, policy))
+    return _Checked(
+        tree, value, optimal, scale, bound, rounding, replacements(problem, tree.actions(task.observations))
+    )
 
 
 def _translated(progress: Callable[[TracePoint], None] | None, task: Task) -> Callable[[TracePoint], None] | None:
@@ -235,16 +259,27 @@ def _translated(progress: Callable[[TracePoint], None] | None, task: Task) -> Ca
     return listen
 
 
-def _check_certifiable(unavailable: str, rules: Sequence[Rule], objective: Asked) -> None:
+def _tidied(task: Task, tree: TreePolicy) -> TreePolicy:
+    """A tree without what no state needs, unless a rule needs it: a cheap question may save an expensive one."""
+    tidied = tree.tidied(task.observations)
+    if task.kept is not None:
+        return replace(tree, integer=tidied.integer)
+    pruned = tree.pruned(task.observations)
+    outline = outline_of(pruned, task.observations)
+    needed = task.prices is not None or any(rule.broken_by(outline) is not None for rule in task.shapes)
+    return tidied if needed else pruned
+
+
+def _check_certifiable(task: Task) -> None:
     """Raise before long work starts if a certificate has no words for what is asked."""
-    if unavailable == FORBID:
+    if task.unavailable == FORBID:
         raise InputError("a certificate is about all trees, so there is none with unavailable='forbid'; leave one out")
-    if rules:
-        told = " and ".join(rule.words for rule in rules)
+    if task.rules:
+        told = " and ".join(rule.words for rule in task.rules)
         raise InputError(f"a certificate is about all trees, so there is none for a tree that {told}; leave one out")
-    if not isinstance(objective, Objective):
+    if not isinstance(task.objective, Objective):
         raise InputError(
-            f"a certificate states its objective in PRISM's syntax, so there is none for the {objective.words}; "
+            f"a certificate states its objective in PRISM's syntax, so there is none for the {task.objective.words}; "
             "leave one out"
         )
 
@@ -262,21 +297,17 @@ def _check_size(tree: TreePolicy, size: Size) -> None:
         )
 
 
-def _check_rules(task: Task, policy: Ints, method: Method) -> None:
-    """Raise if the actions [S] that a tree names break a rule."""
-    for rule in task.rules:
-        found = rule.violation(task.mdp, policy)
-        if found is None and (allowed := rule.allowed(task.mdp)) is not None and not names_only(allowed, policy):
-            found = f"breaks the rule that it {rule.words}"
-        if found is None:
-            continue
-        if method.keeps_rules:
-            raise FalseClaimError(f"the tree of {method.name} {found}")
-        relaxed = "--unavailable fallback" if rule == AvailableOnly() else "leave out the rule"
-        raise InputError(
-            f"the tree of {method.name} {found}; "
-            f"use --method search, which looks for a tree that does not, or {relaxed}"
-        )
+def _check_rules(task: Task, tree: TreePolicy, method: Method, watch: Watch) -> None:
+    """Raise if a tree breaks a rule."""
+    found = next(violations(task, tree, watch), None)
+    if found is None:
+        return
+    if method.keeps_rules:
+        raise FalseClaimError(f"the tree of {method.name} {found}")
+    relaxed = "--unavailable fallback" if task.rules == (AvailableOnly(),) else "leave out the rule"
+    raise InputError(
+        f"the tree of {method.name} {found}; use --method search, which looks for a tree that does not, or {relaxed}"
+    )
 
 
 def _largest(*figures: float) -> float:

@@ -6,7 +6,7 @@ answer is another matter (`omdt.limits`).
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, Self
 
@@ -21,7 +21,22 @@ from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.norms import Norms, norms
 from omdt.objective import DISCOUNTED_RETURN, Asked, Objective
 from omdt.questions import check_columns, questions_of, splits_of
-from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, allowed_by, names_only, rules_of
+from omdt.rules import (
+    FALLBACK,
+    FORBID,
+    AnyRule,
+    AvailableOnly,
+    Ceiling,
+    Kept,
+    LeastShare,
+    Prices,
+    Rule,
+    Rules,
+    ShapeRule,
+    allowed_by,
+    names_only,
+    rules_of,
+)
 from omdt.splits import Splits
 
 
@@ -78,6 +93,10 @@ class Solved(Protocol):
         """Further rules, in words."""
 
     @property
+    def stated_rules(self) -> Rules | None:
+        """Further rules as they were stated; None if there are none, or only rules of the user's own."""
+
+    @property
     def objective(self) -> str | None:
         """What is maximised or minimised, as `Task.asked` has it; None for the discounted return."""
 
@@ -91,14 +110,17 @@ class Task:
         splits: the questions that a tree may ask.
         size: how large a tree may be.
         objective: what is maximised or minimised.
-        rules: what leaves must not do.
+        rules: what trees must respect beyond their size. Methods read `allowed`, `shapes`, `kept`, `prices`, `ceilings`
+            and `least_share`.
+        stated: the rules as the user stated them, if they were.
     """
 
     mdp: MDP
     splits: Splits
     size: Size
     objective: Asked = DISCOUNTED_RETURN
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[AnyRule, ...] = ()
+    stated: Rules | None = None
 
     def __post_init__(self) -> None:
         check_columns(self.mdp, self.splits)
@@ -108,37 +130,50 @@ class Task:
             )
         if isinstance(self.objective, Objective):
             object.__setattr__(self, "objective", self.objective.on(self.mdp))
-        object.__setattr__(self, "rules", rules_of(FALLBACK, self.rules))
+        stated = () if self.stated is None else self.stated.on(self.mdp, self.splits)
+        object.__setattr__(self, "rules", (*rules_of(FALLBACK, self.rules), *stated))
+        if self.kept is not None and not self.size.limited and self.kept.depth is not None:
+            object.__setattr__(self, "size", Size(self.kept.depth))
 
     @classmethod
     def over_thresholds(
-        cls, mdp: MDP, size: Size, objective: Asked = DISCOUNTED_RETURN, rules: Sequence[Rule] = ()
+        cls,
+        mdp: MDP,
+        size: Size,
+        objective: Asked = DISCOUNTED_RETURN,
+        rules: Sequence[AnyRule] = (),
+        stated: Rules | None = None,
     ) -> Self:
         """The task whose trees ask thresholds on every feature."""
-        task = cls(mdp, Splits.of(mdp), size, objective, tuple(rules))
+        per_column = stated is not None and stated.about_columns
+        task = cls(mdp, Splits.of(mdp, per_column=per_column), size, objective, tuple(rules), stated)
         # These questions need no statement; finding that out from the splits would take an array [S, K].
         object.__setattr__(task, "questions", None)
         return task
 
     @classmethod
-    def of(cls, mdp: MDP, solution: Solved, objective: Asked = DISCOUNTED_RETURN, rules: Sequence[Rule] = ()) -> Self:
+    def of(
+        cls, mdp: MDP, solution: Solved, objective: Asked = DISCOUNTED_RETURN, rules: Sequence[AnyRule] = ()
+    ) -> Self:
         """The task that a solution answers.
 
         Args:
             mdp: the problem that was solved.
             solution: the solution.
             objective: what was maximised or minimised.
-            rules: the rules that the solution has in words, beyond `unavailable`.
+            rules: the rules that the solution has in words only: rules of the user's own.
 
         Raises:
             InputError: if the solution does not fit the MDP, or has another objective or other rules.
         """
+        stated = solution.stated_rules
         task = cls(
             mdp,
-            splits_of(solution.questions, mdp),
+            splits_of(solution.questions, mdp, stated is not None and stated.about_columns),
             solution.size,
             objective,
             rules_of(solution.unavailable, rules),
+            stated,
         )
         if task.asked != solution.objective:
             raise InputError(
@@ -148,7 +183,8 @@ class Task:
         if task.further_rules != solution.rules:
             told = f"a tree that {' and '.join(solution.rules)}" if solution.rules else "trees without further rules"
             raise InputError(
-                f"the solution is about {told}; a file has rules in words only, so pass exactly these rules in Python"
+                f"the solution is about {told}; a file has rules of your own in words only, so pass exactly "
+                "these rules in Python"
             )
         object.__setattr__(task, "questions", solution.questions)
         return task
@@ -198,7 +234,7 @@ class Task:
     @cached_property
     def questions(self) -> check.Questions | None:
         """What the trees may ask, as a file states it; None for thresholds on every feature."""
-        return questions_of(self.mdp, self.splits)
+        return questions_of(self.mdp, self.splits, self.stated is not None and self.stated.about_columns)
 
     @cached_property
     def sides(self) -> Bools:
@@ -213,11 +249,46 @@ class Task:
     @cached_property
     def allowed(self) -> Bools | None:
         """[S, A] what a leaf that contains a state may name by all rules; None if every leaf may name everything."""
-        return allowed_by(self.rules, self.mdp)
+        return allowed_by([rule for rule in self.rules if isinstance(rule, Rule)], self.mdp)
 
     def permits(self, policy: Ints) -> bool:
-        """Whether the rules allow a tree that names these actions [S]."""
+        """Whether the rules about leaves allow a tree that names these actions [S]."""
         return self.allowed is None or names_only(self.allowed, policy)
+
+    @cached_property
+    def shapes(self) -> tuple[ShapeRule, ...]:
+        """The rules about the shape of a tree."""
+        return tuple(rule for rule in self.rules if isinstance(rule, ShapeRule))
+
+    @cached_property
+    def kept(self) -> Kept | None:
+        """The tree that is to be kept but for its open places."""
+        return next((rule for rule in self.rules if isinstance(rule, Kept)), None)
+
+    @cached_property
+    def prices(self) -> Prices | None:
+        """What questions cost, in units of the returns of `problem`."""
+        return next((rule for rule in self.rules if isinstance(rule, Prices)), None)
+
+    @cached_property
+    def ceilings(self) -> tuple[Ceiling, ...]:
+        """The limits on other totals, with costs [S, A] per step of `problem`."""
+        found = (rule for rule in self.rules if isinstance(rule, Ceiling))
+        if self.problem.discount < 1:
+            return tuple(found)
+        # Without a discount nothing counts after the end, which the objective may have set earlier than the MDP.
+        over = self.problem.terminal[:, None]
+        return tuple(replace(rule, costs=np.where(over, 0.0, rule.costs)) for rule in found)
+
+    @cached_property
+    def least_share(self) -> LeastShare | None:
+        """The smallest share of the visits that a leaf may have."""
+        return next((rule for rule in self.rules if isinstance(rule, LeastShare)), None)
+
+    @property
+    def only_leaf_rules(self) -> bool:
+        """Whether the rules say no more than `allowed`: a tree is then judged by its policy alone."""
+        return all(isinstance(rule, Rule) for rule in self.rules)
 
     @property
     def norms(self) -> Norms:

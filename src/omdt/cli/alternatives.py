@@ -9,12 +9,14 @@ import typer
 from omdt.cli.arguments import AsJson, Depth, Discount, Fallback, Labels, Leaves, Problem, Property, Settings
 from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
+from omdt.cli.ruling import with_rules
 from omdt.printing import escape, line, number
 from omdt.terminal import console, cores
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from omdt.rules import Rules
     from omdt.tradeoffs.alternatives_result import Alternative, Alternatives
 
 MOST_SHOWN = 20
@@ -24,6 +26,7 @@ MOST_DIFFERENCES = 5
 """Maximum number of differences from the best tree that are told of each tree on the terminal."""
 
 
+@with_rules
 def alternatives(
     problem: Problem,
     depth: Depth = None,
@@ -62,6 +65,7 @@ def alternatives(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the JSON object into a file.", show_default=False)
     ] = None,
+    rules: "Rules | None" = None,
 ) -> None:
     """Every tree that is about as good as the best one, and what they have in common."""
     from omdt.cli.progress import showing_progress
@@ -90,6 +94,7 @@ def alternatives(
             threads=cores() if threads is None else threads,
             memory_limit=memory_limit,
             unavailable=unavailable,
+            rules=() if rules is None else rules,
             objective=objective,
             progress=lambda trees: status.update(f"{counted(trees, 'tree')} so far"),
         )

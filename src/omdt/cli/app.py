@@ -14,6 +14,7 @@ import typer
 from omdt.cli.alternatives import alternatives
 from omdt.cli.check import check
 from omdt.cli.compare import compare
+from omdt.cli.doctor import doctor
 from omdt.cli.envs import envs
 from omdt.cli.export import export
 from omdt.cli.front import front
@@ -34,6 +35,7 @@ app = typer.Typer(
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Problems": (envs, info),
     "Trees": (solve, front, alternatives, compare, export, report, check, reproduce),
+    "Installation": (doctor,),
 }
 """The commands under the headings of the help."""
 

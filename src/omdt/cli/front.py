@@ -9,15 +9,18 @@ import typer
 from omdt.cli.arguments import AsJson, Depth, Discount, Fallback, Labels, Leaves, Problem, Property, Settings
 from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
+from omdt.cli.ruling import with_rules
 from omdt.errors import InputError
 from omdt.printing import escape, number
 from omdt.terminal import console
 
 if TYPE_CHECKING:
+    from omdt.rules import Rules
     from omdt.task import Size
     from omdt.watch import TracePoint
 
 
+@with_rules
 def front(
     problem: Problem,
     leaves: Leaves = None,
@@ -58,6 +61,7 @@ def front(
             metavar="FILE", help="Draw it: .svg, .png, or .html, where a click shows a tree.", show_default=False
         ),
     ] = None,
+    rules: "Rules | None" = None,
 ) -> None:
     """The best tree of every size, each with value, bound and proof: what simplicity costs."""
     from omdt.cli.front_table import show_front
@@ -80,6 +84,7 @@ def front(
             seed=seed,
             memory_limit=memory_limit,
             unavailable=unavailable,
+            rules=() if rules is None else rules,
             objective=objective,
             progress=lambda size, point: progress.update(_progress_line(size, point)),
         )

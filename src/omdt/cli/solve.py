@@ -24,15 +24,18 @@ from omdt.cli.arguments import (
 )
 from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
+from omdt.cli.ruling import with_rules
 from omdt.errors import InputError
 from omdt.printing import escape, number, show
 from omdt.terminal import console, cores
 
 if TYPE_CHECKING:
     from omdt.objective import Objective
+    from omdt.rules import Rules
     from omdt.solution import Solution
 
 
+@with_rules
 @with_method_options
 def solve(
     problem: Problem,
@@ -73,6 +76,7 @@ def solve(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the JSON object into a file.", show_default=False)
     ] = None,
+    rules: "Rules | None" = None,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """The best tree of a problem, drawn as text, with value, bound and proof."""
@@ -106,6 +110,7 @@ def solve(
             memory_limit=memory_limit,
             node_limit=node_limit,
             unavailable=unavailable,
+            rules=() if rules is None else rules,
             objective=objective,
             progress=lambda point: line.update(progress_line(*point[1:], minimised=objective.minimised)),
             **options,

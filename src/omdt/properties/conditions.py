@@ -246,8 +246,11 @@ def _values(mdp: MDP, name: str) -> Floats:
     column = _column(mdp, name)
     if column is None:
         identifiers, _ = prism_identifiers(mdp.feature_names, ())
+        known = [
+            own if own.isidentifier() else other for own, other in zip(mdp.feature_names, identifiers, strict=True)
+        ]
         hint = f"; the label is written {quoted(name)}, in quotes" if name in mdp.labels else ""
-        raise InputError(f"{mdp.name} has no feature {name!r}; it has {_some(identifiers)}{hint}")
+        raise InputError(f"{mdp.name} has no feature {name!r}; it has {_some(known)}{hint}")
     return mdp.features[:, column]
 
 

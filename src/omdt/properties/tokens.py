@@ -13,10 +13,13 @@ TOKEN = re.compile(
     |"(?P<text>(?:[^"\\]|\\.)*)"
     |(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
     |(?P<name>[^\W\d]\w*)
-    |(?P<symbol><=>|=>|<=|>=|!=|=\?|[=<>!&|()\[\]{}:;,+*/?-]))""",
+    |(?P<symbol><=>|=>|<=|>=|!=|==|=\?|[=<>!&|()\[\]{}:;,+*/?-]))""",
     re.VERBOSE,
 )
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+WORDS = {"and": "&", "or": "|", "not": "!", "==": "="}
+"""Other spellings of some symbols."""
 
 END = "the end"
 """What is found behind the last token."""
@@ -62,6 +65,8 @@ def tokens_of(source: str) -> list[Token]:
             continue
         text = match[kind] if kind != "text" else ESCAPED.sub(r"\1", match[kind])
         start = match.start(kind) - (kind == "text")
+        if kind != "text" and text in WORDS:
+            kind, text = "symbol", WORDS[text]
         found.append(Token(kind, text, start + 1, match.end() + 1))
     rest = source[place:].lstrip()
     if rest:

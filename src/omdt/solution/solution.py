@@ -11,7 +11,7 @@ from omdt.errors import InputError
 from omdt.exceptions import Exceptions
 from omdt.files import read_json, write_whole
 from omdt.mdp import MDP, Floats
-from omdt.rules import FALLBACK, FORBID, UNAVAILABLE, AvailableOnly
+from omdt.rules import FALLBACK, FORBID, UNAVAILABLE, AvailableOnly, Rules
 from omdt.solution.claim import Stop
 from omdt.solution.entries import entry, figure, names, number, one_of, replaced, spelled, trace_point
 from omdt.solution.figures import MAX, MIN, Figures
@@ -57,6 +57,7 @@ class Solution(Figures):
         unavailable: what a leaf may do where its action is not available, as in `omdt.solve`.
         replaced: in how many visited states which action is played instead of which, the most frequent first.
         rules: further rules that the trees keep which the bound is about, in words.
+        stated_rules: the same as they were stated, apart from rules of the user's own; None if there are none.
         objective: what value, bound and returns are, in PRISM's property syntax, or in words if it is an objective of
             the user's own; None for the discounted return.
         sense: whether the objective is to be large ("max") or small ("min"); the bound is then a lower one.
@@ -77,6 +78,7 @@ class Solution(Figures):
     unavailable: str = FALLBACK
     replaced: tuple[Replaced, ...] = ()
     rules: tuple[str, ...] = ()
+    stated_rules: Rules | None = None
     objective: str | None = None
 
     @property
@@ -152,6 +154,7 @@ class Solution(Figures):
             "unavailable": self.unavailable,
             "replaced": [asdict(entry) for entry in self.replaced],
             **({"rules": list(self.rules)} if self.rules else {}),
+            **({} if self.stated_rules is None else {"stated_rules": self.stated_rules.to_dict()}),
             "objective": discounted_return(self.discount) if self.objective is None else self.objective,
             "sense": self.sense,
             **self.tree.exceptions.to_dict(self.tree.action_names),
@@ -207,6 +210,7 @@ class Solution(Figures):
             unavailable=one_of(data, "unavailable", UNAVAILABLE, FALLBACK),
             replaced=tuple(map(replaced, entry(data, "replaced", list) if "replaced" in data else ())),
             rules=tuple(names(data, "rules")) if "rules" in data else (),
+            stated_rules=Rules.from_dict(data["stated_rules"]) if "stated_rules" in data else None,
             objective=stated_objective(data),
             sense=one_of(data, "sense", (MAX, MIN), MAX),
         )

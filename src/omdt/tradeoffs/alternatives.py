@@ -13,11 +13,11 @@ from omdt.mdp import MDP
 from omdt.methods.search.model import Model
 from omdt.methods.search.settings import SearchSettings
 from omdt.objective import DISCOUNTED_RETURN, Asked
-from omdt.rules import FALLBACK, Rule, rules_of
+from omdt.rules import FALLBACK, Rule, Rules
 from omdt.solution import MAX, MIN, Solution, Stop
-from omdt.solving import solve
+from omdt.solving import solve, task_of
 from omdt.splits import Splits
-from omdt.task import Size, Task
+from omdt.task import Size
 from omdt.tradeoffs.alternatives_collection import Collection
 from omdt.tradeoffs.alternatives_listing import Listing
 from omdt.tradeoffs.alternatives_result import Alternatives, Ended
@@ -42,7 +42,7 @@ def alternatives(
     threads: int = 1,
     memory_limit: int = 2048,
     unavailable: str = FALLBACK,
-    rules: Sequence[Rule] = (),
+    rules: Rules | Sequence[Rule] = (),
     objective: Asked = DISCOUNTED_RETURN,
     progress: Callable[[int], None] | None = None,
 ) -> Alternatives:
@@ -73,25 +73,24 @@ def alternatives(
     """
     check_arguments(max_depth, max_leaf_nodes, within, limit)
     limits = Limits(time_limit, seed=seed, threads=threads, memory_limit=memory_limit)
-    kept, size = rules_of(unavailable, rules), Size(max_depth, max_leaf_nodes)
-    watch = Watch(time_limit)
-    splits = Splits.of(mdp) if splits is None else splits
+    size, watch = Size(max_depth, max_leaf_nodes), Watch(time_limit)
+    task = task_of(mdp, size, splits, objective, unavailable, rules)
     solution = solve(
         mdp,
         max_depth=size.max_depth,
         max_leaf_nodes=size.max_leaf_nodes,
         splits=splits,
+        unavailable=unavailable,
         time_limit=None if time_limit is None else SOLVING_SHARE * time_limit,
         seed=limits.seed,
         threads=limits.threads,
         memory_limit=limits.memory_limit,
-        rules=kept,
+        rules=rules,
         objective=objective,
     )
     if solution.stop is Stop.INTERRUPTED:
         watch.interrupt()
     _check_scale(solution, absolute)
-    task = Task(mdp, splits, size, objective, kept)
 
     def tolerance(best: float) -> float:
         return within if absolute else within * abs(task.shown(best) - solution.random_return)

@@ -11,9 +11,9 @@ from omdt.methods.search.model import Model
 from omdt.methods.search.outcome import no_tree
 from omdt.methods.search.settings import DEFAULTS, SearchSettings
 from omdt.objective import DISCOUNTED_RETURN, Asked, objective_of
-from omdt.rules import FALLBACK, Rule, rules_of
+from omdt.rules import FALLBACK, Rule, Rules
 from omdt.solution import MIN, Claim, Solution
-from omdt.solving import SECONDS_PER_TRANSITION, References, concluded
+from omdt.solving import SECONDS_PER_TRANSITION, References, concluded, task_of
 from omdt.splits import Splits
 from omdt.task import Size, Task
 from omdt.tradeoffs.front_points import DEPTH, LEAVES, Front, Point
@@ -36,7 +36,7 @@ def front(
     seed: int = 0,
     memory_limit: int = 2048,
     unavailable: str = FALLBACK,
-    rules: Sequence[Rule] = (),
+    rules: Rules | Sequence[Rule] = (),
     objective: Asked | str = DISCOUNTED_RETURN,
     progress: Listener | None = None,
     settings: SearchSettings = DEFAULTS,
@@ -68,13 +68,9 @@ def front(
     """
     sizes = _sizes(Size(max_depth, max_leaf_nodes), by)
     limits = Limits(time_limit, gap, seed, 1, memory_limit)
-    kept, asked = rules_of(unavailable, rules), objective_of(objective)
     watch = Watch(time_limit)
     with watch.catching_interrupts(), one_thread():
-        if splits is None:
-            task = Task.over_thresholds(mdp, sizes[-1], asked, kept)
-        else:
-            task = Task(mdp, splits, sizes[-1], asked, kept)
+        task = task_of(mdp, sizes[-1], splits, objective_of(objective), unavailable, rules)
         before = References.of(task, watch)
         # Afterwards up to one tree per size is evaluated.
         watch.reserve(len(sizes) * SECONDS_PER_TRANSITION * int(task.problem.transitions.nnz))

@@ -52,7 +52,7 @@ def from_nested(nested: object, feature_names: Sequence[str], action_names: Sequ
         missing = {"feature", "left", "right", compared} - node.keys()
         if missing:
             raise InputError(f"{path} lacks {', '.join(sorted(missing))}")
-        number = _number(node[compared], path)
+        number = number_of(node[compared], path)
         feature = position(node["feature"], feature_names, "feature", path)
         index = grown.split(feature, number, compared == "equals", attach)
         stack.append((node["right"], path + ".right", (index, "right")))
@@ -67,7 +67,8 @@ def position(name: object, names: Sequence[str], what: str, path: str) -> int:
     return [*names].index(str(name))
 
 
-def _number(value: object, path: str) -> float:
+def number_of(value: object, path: str) -> float:
+    """A number of a nested tree; an error says where it stands."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{path} compares with {value!r:.40}, which is not a number")
     if isinstance(value, int) and abs(value) > LARGEST_INTEGER:

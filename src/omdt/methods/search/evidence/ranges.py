@@ -19,8 +19,10 @@ from omdt import check, planning
 from omdt.certificate import Writer, model_of
 from omdt.files import write_whole
 from omdt.mdp import EPSILON, Bools, Floats
-from omdt.methods.search.coarse.coarse_search import CoarseNode, CoarseSearch
+from omdt.methods.search.coarse.bounding import CoarseNode
+from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.coarse.coarse_tree import CoarseTree, Cut, Undecided
+from omdt.methods.search.coarse.observing import Grounds
 from omdt.methods.search.evidence.durations import Durations
 from omdt.methods.search.evidence.grounds import StoppedError
 from omdt.methods.search.evidence.vectors import NoEvidenceError, Proof, Vectors, encoded
@@ -73,11 +75,11 @@ class RangeRecorder:
             self._numbers[child] = self._nodes
             self._nodes += 1
 
-    def closed(self, tree: CoarseTree, values: Floats) -> None:
+    def closed(self, tree: CoarseTree, values: Floats, grounds: Grounds) -> None:
         """Write the vector that closes a node."""
         self._close([_translated(tree)], [values], self._goal)
 
-    def evaluated(self, tree: CoarseTree, only: Tree, values: Floats) -> None:
+    def evaluated(self, tree: CoarseTree, only: Tree, values: Floats, grounds: Grounds) -> None:
         """Write the vector that closes the node of a single tree: the values of this tree, if others show too much."""
 
         def candidates() -> Iterator[Floats]:
@@ -87,6 +89,10 @@ class RangeRecorder:
             yield planning.policy_values(mdp, policy).upper
 
         self._close([_translated(tree)], candidates(), self._goal)
+
+    def broken(self, tree: CoarseTree, only: Tree, grounds: Grounds) -> None:
+        """Note that there is no evidence for a tree that breaks a rule."""
+        self._complete = False
 
     def finish(self, search: CoarseSearch, path: Path) -> float:
         """Close what is still open, and write the file; the bound that is certified, as a return of the problem.

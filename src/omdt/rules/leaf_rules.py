@@ -1,8 +1,7 @@
-"""Rules: what the leaves of a tree must not do, beyond what the MDP says.
+"""Rules about leaves: which actions they must not name, beyond what the MDP says.
 
 A rule says for every state which actions a leaf may name that the state falls into. The rules of a task hold together:
-a leaf may name what all of them allow in all its states. Only the method search looks for trees under rules; the trees
-of other methods are checked afterwards.
+a leaf may name what all of them allow in all its states.
 """
 
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ import numpy as np
 
 from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Ints
+from omdt.properties import Condition
 
 FALLBACK, FORBID = "fallback", "forbid"
 UNAVAILABLE = (FALLBACK, FORBID)
@@ -62,28 +62,72 @@ class AvailableOnly:
         if not missing.any():
             return None
         s = int(np.argmax(missing))
-        seen = ", ".join(f"{name} = {x:.6g}" for name, x in zip(mdp.feature_names, mdp.features[s], strict=True))
         more = int(missing.sum()) - 1
         others = f" and {more:,} other{'s' if more > 1 else ''}" if more else ""
-        named, where = mdp.action_names[policy[s]], f"in state {int(mdp.origin[s])} ({seen:.200}){others}"
+        named, where = mdp.action_names[policy[s]], f"in {described(mdp, s)}{others}"
         return f"names an unavailable action: {named!r} is not available {where}"
 
 
-def rules_of(unavailable: str, further: Iterable[Rule] = ()) -> tuple[Rule, ...]:
-    """The rules that `unavailable` of `omdt.solve` stands for, and further ones.
+@dataclass(frozen=True)
+class Forbidden:
+    """No leaf names an action in a state that can be reached and satisfies a condition."""
 
-    Raises:
-        InputError: if `unavailable` is not one of `UNAVAILABLE`, or a further rule is none.
-    """
-    if unavailable not in UNAVAILABLE:
-        raise InputError(f"unavailable is {unavailable!r}; it must be {' or '.join(UNAVAILABLE)}")
-    rules = tuple(further)
-    for rule in rules:
-        if not isinstance(rule, Rule):
-            raise InputError(f"rules has {rule!r:.80}, which is not a rule: it lacks words, allowed or violation")
-    if unavailable == FORBID and AvailableOnly() not in rules:
-        rules = (AvailableOnly(), *rules)
-    return rules
+    action: str
+    states: Condition
+
+    @property
+    def words(self) -> str:
+        """What a tree does that keeps the rule."""
+        return f"never takes {self.action} where {self.states}"
+
+    def allowed(self, mdp: MDP) -> Bools | None:
+        """[S, A] everything but the action in the states that are meant."""
+        allowed: Bools = np.ones(mdp.rewards.shape, dtype=np.bool_)
+        allowed[mdp.reached & self.states.states(mdp), mdp.action_names.index(self.action)] = False
+        return allowed
+
+    def violation(self, mdp: MDP, policy: Ints) -> str | None:
+        """The first state in which the action is named nevertheless."""
+        return _first_wrong(self, mdp, policy)
+
+
+@dataclass(frozen=True)
+class Required:
+    """Every leaf names an action that contains a state that can be reached and satisfies a condition."""
+
+    action: str
+    states: Condition
+
+    @property
+    def words(self) -> str:
+        """What a tree does that keeps the rule."""
+        return f"takes {self.action} where {self.states}"
+
+    def allowed(self, mdp: MDP) -> Bools | None:
+        """[S, A] only the action in the states that are meant, everything in the others."""
+        allowed: Bools = np.ones(mdp.rewards.shape, dtype=np.bool_)
+        meant = mdp.reached & self.states.states(mdp)
+        allowed[meant] = np.arange(mdp.n_actions) == mdp.action_names.index(self.action)
+        return allowed
+
+    def violation(self, mdp: MDP, policy: Ints) -> str | None:
+        """The first state in which another action is named."""
+        return _first_wrong(self, mdp, policy)
+
+
+def _first_wrong(rule: Rule, mdp: MDP, policy: Ints) -> str | None:
+    """The first state whose action [S] is not allowed."""
+    allowed = rule.allowed(mdp)
+    if allowed is None or names_only(allowed, policy):
+        return None
+    s = int(np.argmin(allowed[np.arange(mdp.n_states), policy]))
+    return f"takes {mdp.action_names[policy[s]]} in {described(mdp, s)}"
+
+
+def described(mdp: MDP, s: int) -> str:
+    """A state as messages name it: its number and its features."""
+    seen = ", ".join(f"{name} = {x:.6g}" for name, x in zip(mdp.feature_names, mdp.features[s], strict=True))
+    return f"state {int(mdp.origin[s])} ({seen:.200})"
 
 
 def allowed_by(rules: Iterable[Rule], mdp: MDP) -> Bools | None:
@@ -107,12 +151,25 @@ def allowed_by(rules: Iterable[Rule], mdp: MDP) -> Bools | None:
         return None
     stuck = ~together.any(axis=1)
     if stuck.any():
-        told = " and ".join(rule.words for rule in rules)
-        raise InputError(
-            f"no tree {told}: no action is allowed in state {int(mdp.origin[int(np.argmax(stuck))])}; relax a rule"
-        )
+        s = int(np.argmax(stuck))
+        told = " and ".join(rule.words for rule in _contradicting(rules, mdp, s))
+        raise InputError(f"no tree {told}: no action is allowed in {described(mdp, s)}; relax a rule")
     together.flags.writeable = False
     return together
+
+
+def _contradicting(rules: Iterable[Rule], mdp: MDP, s: int) -> list[Rule]:
+    """Some rules that together leave no action for a state, none of which could be left out."""
+    told = list(rules)
+    for rule in [*told]:
+        fewer = [it for it in told if it is not rule]
+        left = np.ones(mdp.n_actions, dtype=np.bool_)
+        for it in fewer:
+            if (allowed := it.allowed(mdp)) is not None:
+                left &= allowed[s]
+        if not left.any():
+            told = fewer
+    return told
 
 
 def names_only(allowed: Bools, policy: Ints) -> bool:
