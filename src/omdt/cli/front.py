@@ -11,7 +11,7 @@ from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
 from omdt.cli.ruling import with_rules
 from omdt.errors import InputError
-from omdt.printing import escape, number
+from omdt.printing import escape, number, show_front
 from omdt.terminal import console
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ def front(
     rules: "Rules | None" = None,
 ) -> None:
     """The best tree of every size, each with value, bound and proof: what simplicity costs."""
-    from omdt.cli.front_table import show_front
     from omdt.cli.progress import showing_progress
     from omdt.report.front import write_plot
     from omdt.tradeoffs.front import front as run

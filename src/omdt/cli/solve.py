@@ -27,7 +27,7 @@ from omdt.cli.messages import naming_flags, saving, tell
 from omdt.cli.ruling import with_rules
 from omdt.errors import InputError
 from omdt.printing import escape, number, show
-from omdt.terminal import console, cores
+from omdt.terminal import console
 
 if TYPE_CHECKING:
     from omdt.objective import Objective
@@ -95,8 +95,6 @@ def solve(
         raise InputError("--scheduler and --threads exclude each other: a cluster has workers of its own")
     _check_files(output, options.get("certificate"), unavailable)
     mdp, objective = load_asked(Named(problem, settings, discount, fallback, asked, labels))
-    if threads is None:
-        threads = cores() if how.uses_cores and "scheduler" not in options else 1
     with naming_flags(), showing_progress(console(stderr=True), _first_line(objective, problem)) as line:
         solution = run(
             mdp,

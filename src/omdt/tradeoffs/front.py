@@ -18,12 +18,14 @@ from omdt.splits import Splits
 from omdt.task import Size, Task
 from omdt.tradeoffs.front_points import DEPTH, LEAVES, Front, Point
 from omdt.tradeoffs.front_search import FrontSearch, Listener
+from omdt.verbs import verb
 from omdt.watch import TracePoint, Watch, one_thread
 
 MOST_SIZES = 64
 """Maximum number of sizes of a front: each has a search of its own, and larger trees are not small any more."""
 
 
+@verb()
 def front(
     mdp: MDP,
     *,
