@@ -14,7 +14,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 BASIC = {"arrays", "available", "counting", "errors", "files", "frames", "graph", "lapack", "meant", "names"}
 FIRST_THREE = {"mdp", "divisions", "splits", "tree", "exceptions"}
 ASKED = {"limits", "objective", "properties", "rules", "task"}
-CALLED = {"terminal", "verbs"}
+CALLED = {"progress", "terminal", "verbs"}
 CERTIFYING = {"check", "certificate", "questions"}
 MAY_IMPORT: dict[str, set[str]] = {
     "counting": set(),
@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "terminal": set(),
     "compiling": set(),
     "watch": {"compiling"},
+    "progress": {"compiling", "counting", "progress", "watch"},
     "processes": {"errors"},
     "cluster": {"__version__", "errors"},
     "printing": {"comparing", "counting", "mdp", "printing", "solution", "splits", "task", "tradeoffs", "tree"},
@@ -56,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rules": BASIC | FIRST_THREE | {"limits", "properties", "rules"},
     "task": BASIC | FIRST_THREE | {"check", "guide", "limits", "norms", "objective", "planning", "questions", "rules"},
     "judging": BASIC | FIRST_THREE | ASKED | {"planning", "watch"},
-    "verbs": BASIC | {"formats", "mdp", "objective", "source"},
+    "verbs": BASIC | {"formats", "mdp", "objective", "progress", "source"},
     "solution": BASIC
     | FIRST_THREE
     | ASKED

@@ -63,6 +63,7 @@ def test_print_shows_what_the_command_line_shows(run, monkeypatch, command, made
     status, output, _ = run(name, "frozenlake_4x4", *flags)
     assert status == 0
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     printed = str(made(environment("frozenlake_4x4")))
     assert without_times(printed) == without_times(output.rstrip())
     assert "\x1b" not in printed

@@ -14,6 +14,7 @@ from omdt.mdp import MDP
 from omdt.methods.options import Options
 from omdt.methods.registry import Method, method_named, owners
 from omdt.objective import DISCOUNTED_RETURN, Asked, Objective, objective_of
+from omdt.progress import words
 from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, Rules, outline_of, rules_of
 from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
@@ -35,7 +36,7 @@ PLANNING_SHARE = 0.3
 """Part of the time limit for the optimal values, and for the random policy's, at most."""
 
 
-@verb(owners)
+@verb(words.solving, owners)
 def solve(
     mdp: MDP,
     *,

@@ -1,7 +1,7 @@
 """Verbs: what `omdt.solve`, `front`, `alternatives` and `compare` have in common when they are called.
 
 Their first argument is an MDP, or a Gymnasium environment with a table of transitions, which becomes one. A parameter
-that does not exist is answered with the one that was probably meant.
+that does not exist is answered with the one that was probably meant. In a notebook they show how far they are.
 """
 
 import inspect
@@ -16,15 +16,19 @@ from omdt.formats.text import DEFAULT_DISCOUNT
 from omdt.mdp import MDP
 from omdt.meant import hint, meant
 from omdt.objective import Objective
+from omdt.progress import Known, live
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
 
-def verb(further: Callable[[], Collection[str]] = tuple) -> Callable[[Callable[P, Result]], Callable[P, Result]]:
-    """The decorator of a verb, whose first parameter is `mdp`.
+def verb(
+    known: Callable[..., Known], further: Callable[[], Collection[str]] = tuple
+) -> Callable[[Callable[P, Result]], Callable[P, Result]]:
+    """The decorator of a verb, whose first parameter is `mdp`, and which has a parameter `progress`.
 
     Args:
+        known: what the arguments of `progress` say.
         further: the names of the keywords that it takes besides its parameters.
     """
 
@@ -37,7 +41,11 @@ def verb(further: Callable[[], Collection[str]] = tuple) -> Callable[[Callable[P
             _check_names(function.__name__, kwargs, named, further, open_ended=len(named) < len(parameters))
             given = args[0] if args else kwargs.pop("mdp", None)
             mdp = problem_of(given, kwargs.get("objective"))
-            return function(mdp, *args[1:], **kwargs)  # type: ignore[arg-type]
+            if kwargs.get("progress") is not None:
+                return function(mdp, *args[1:], **kwargs)  # type: ignore[arg-type]
+            with live(f"{function.__name__} {mdp.name}", known) as listener:
+                kwargs["progress"] = listener
+                return function(mdp, *args[1:], **kwargs)  # type: ignore[arg-type]
 
         return called
 

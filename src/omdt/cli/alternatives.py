@@ -10,7 +10,7 @@ from omdt.cli.arguments import AsJson, Depth, Discount, Fallback, Labels, Leaves
 from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
 from omdt.cli.ruling import with_rules
-from omdt.printing import escape, show_alternatives
+from omdt.printing import show_alternatives
 from omdt.terminal import console
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def alternatives(
 ) -> None:
     """Every tree that is about as good as the best one, and what they have in common."""
     from omdt.cli.progress import showing_progress
-    from omdt.counting import counted
     from omdt.files import check_writable
+    from omdt.progress.words import alternatives as known
     from omdt.tradeoffs.alternatives import alternatives as run
     from omdt.tradeoffs.alternatives import check_arguments
     from omdt.tradeoffs.alternatives_result import Ended
@@ -71,7 +71,7 @@ def alternatives(
     if output is not None:
         check_writable(output)
     mdp, objective = load_asked(Named(problem, settings, discount, fallback, asked, labels))
-    first = f"looking for the best tree of {escape(problem)}"
+    first = f"looking for the best tree of {problem}"
     with naming_flags(), showing_progress(console(stderr=True), first) as status:
         found = run(
             mdp,
@@ -87,7 +87,7 @@ def alternatives(
             unavailable=unavailable,
             rules=() if rules is None else rules,
             objective=objective,
-            progress=lambda trees: status.update(f"{counted(trees, 'tree')} so far"),
+            progress=lambda trees: status.update(*known(trees)),
         )
     with saving(found.save, output):
         if as_json:

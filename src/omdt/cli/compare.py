@@ -11,7 +11,7 @@ from omdt.cli.arguments import AsJson, Depth, Discount, Fallback, Labels, Leaves
 from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
 from omdt.errors import InputError
-from omdt.printing import escape, show_comparison
+from omdt.printing import show_comparison
 from omdt.terminal import console, cores
 
 if TYPE_CHECKING:
@@ -58,15 +58,15 @@ def compare(
     """Every method side by side, between the random policy and the best policy of any form."""
     from omdt.cli.progress import showing_progress
     from omdt.comparing import compare as run
+    from omdt.progress.words import comparing as known
     from omdt.report.comparison_plot import write_plot
-    from omdt.tree import printable
 
     if as_json and as_csv:
         raise InputError("--json and --csv exclude each other")
     _check_files(output, plot)
     own = _own(extra or [])
     mdp, objective = load_asked(Named(problem, settings, discount, fallback, asked, labels))
-    with naming_flags(), showing_progress(console(stderr=True), f"comparing on {escape(problem)}") as line:
+    with naming_flags(), showing_progress(console(stderr=True), f"comparing on {problem}") as line:
         comparison = run(
             mdp,
             max_depth=depth,
@@ -77,9 +77,7 @@ def compare(
             seeds=seeds,
             time_limit=time_limit,
             processes=cores() if processes is None else processes,
-            progress=lambda done, total, last: line.update(
-                f"{done} of {total} runs done, the last of {escape(printable(last))}"
-            ),
+            progress=lambda *news: line.update(*known(*news)),
         )
     with saving(comparison.save, output), saving(lambda path: write_plot(comparison, path), plot):
         if as_json:

@@ -26,7 +26,7 @@ from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
 from omdt.cli.ruling import with_rules
 from omdt.errors import InputError
-from omdt.printing import escape, number, show
+from omdt.printing import number, show
 from omdt.terminal import console
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def solve(
             unavailable=unavailable,
             rules=() if rules is None else rules,
             objective=objective,
-            progress=lambda point: line.update(progress_line(*point[1:], minimised=objective.minimised)),
+            progress=lambda point: line.update(progress_line(*point[1:], minimised=objective.minimised), point[1]),
             **options,
         )
     with saving(solution.save, output):
@@ -150,12 +150,11 @@ def _tell_of_early_end(solution: "Solution") -> None:
 def _first_line(objective: "Objective", problem: str) -> str:
     """What is shown before anything is known."""
     from omdt.objective import DISCOUNTED_RETURN
-    from omdt.tree import printable
 
     if objective == DISCOUNTED_RETURN:
-        return f"solving {escape(problem)}"
+        return f"solving {problem}"
     doing = "minimising" if objective.minimised else "maximising"
-    return escape(printable(f"{doing} the {objective.words} of {problem}"))
+    return f"{doing} the {objective.words} of {problem}"
 
 
 def progress_line(value: float, bound: float, *, minimised: bool = False) -> str:

@@ -20,6 +20,7 @@ from omdt.limits import Limits
 from omdt.mdp import MDP, Floats
 from omdt.methods.options import MilpOptions
 from omdt.objective import DISCOUNTED_RETURN, Asked, objective_of
+from omdt.progress import words
 from omdt.solution import MAX, MIN, Solution, Stop
 from omdt.task import Size, Task
 from omdt.verbs import verb
@@ -29,7 +30,7 @@ Progress = Callable[[int, int, str], None]
 """Hears of the number of finished runs, the number of all runs, and the row of the run that finished last."""
 
 
-@verb()
+@verb(words.comparing)
 def compare(
     mdp: MDP,
     *,

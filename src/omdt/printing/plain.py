@@ -23,7 +23,15 @@ def text_of(show: Callable[[T, "Console"], None], shown: T) -> str:
     from rich.console import Console
 
     stream = io.StringIO()
-    plain = Console(file=stream, force_terminal=False, color_system=None, highlight=False, emoji=False, width=UNBROKEN)
+    plain = Console(
+        file=stream,
+        force_terminal=False,
+        force_jupyter=False,  # in a notebook, the console would display the text instead of writing it
+        color_system=None,
+        highlight=False,
+        emoji=False,
+        width=UNBROKEN,
+    )
     show(shown, plain)
     return "\n".join(text.rstrip() for text in stream.getvalue().rstrip().split("\n"))
 

@@ -13,6 +13,7 @@ from omdt.mdp import MDP
 from omdt.methods.search.model import Model
 from omdt.methods.search.settings import SearchSettings
 from omdt.objective import DISCOUNTED_RETURN, Asked
+from omdt.progress import words
 from omdt.rules import FALLBACK, Rule, Rules
 from omdt.solution import MAX, MIN, Solution, Stop
 from omdt.solving import solve, task_of
@@ -30,7 +31,7 @@ SOLVING_SHARE = 0.5
 """Part of the time limit for the best tree and its proof, at most. The enumeration needs a good tree, not its proof."""
 
 
-@verb()
+@verb(words.alternatives)
 def alternatives(
     mdp: MDP,
     *,
