@@ -33,7 +33,7 @@ def connected(address: str) -> Any:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether a message of Dask's client concerns the user: not if a worker took results with it, which are made again."""
+    """Whether a message of Dask's client concerns the user; results of a lost worker do not, they are made again."""
     return not record.getMessage().startswith("Couldn't gather")
 
 
