@@ -41,7 +41,7 @@ says how much better another one might be; more nodes lower it. *Kept* is the sh
 gains over the random one. A picture has the tree of depth {drawn}, the actions that it takes over the two features that
 it asks about most often, and how often it visits them.
 
-`python docs/gallery.py` makes this page.
+`make gallery` makes this page anew.
 """
 
 
@@ -72,11 +72,11 @@ def section(name: str, nodes: int, images: Path) -> str:
 
 
 def solved(mdp: omdt.MDP, nodes: int) -> Front:
-    """The best trees of all depths; a deeper search that ended early may have found less than a shallower one."""
+    """The best trees of all depths; a deeper search that ends early may find no better tree than a shallower one."""
     points: list[Point] = []
     for depth in DEPTHS:
         found = omdt.solve(mdp, max_depth=depth, node_limit=nodes)
-        if points and points[-1].value > found.value:
+        if points and points[-1].value >= found.value:
             before = points[-1].solution
             found = replace(found, tree=before.tree, value=before.value, value_error=before.value_error)
         points.append(Point(found.tree.n_leaves, depth, found))
@@ -85,7 +85,7 @@ def solved(mdp: omdt.MDP, nodes: int) -> Front:
 
 def _row(point: Point) -> str:
     kept, solution = share(point), point.solution
-    bound = number(point.value) if solution.excess == 0 else plain(solution.shown_bound, 6, UP)
+    bound = number(point.value) if solution.excess == 0 else plain(solution.shown_bound, 6, UP).replace(",", "")
     return (
         f"| {point.depth} | {point.tree.n_leaves} | {number(point.value)} | {bound} | "
         f"{'–' if kept is None else _kept(kept)} | {'yes' if point.proven else 'no'} |"
