@@ -59,8 +59,8 @@ def section(name: str, nodes: int, images: Path) -> str:
             f"{environments.describe(name).splitlines()[0]}",
             f"{size}; the best policy of any form returns {number(front.largest.optimal_return)}, the random one "
             f"{number(front.largest.random_return)}.\n",
-            f"![The best tree of depth {drawn.depth} for {name}, its actions and its visits]"
-            f"(images/gallery/{name}.png)\n",
+            f"[![The best tree of depth {drawn.depth} for {name}, its actions and its visits]"
+            f"(images/gallery/{name}.png)](images/gallery/{name}.png)\n",
             "| depth | leaves | return | bound | kept | proven |",
             "|---|---|---|---|---|---|",
             *(_row(point) for point in front),

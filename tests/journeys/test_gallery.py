@@ -27,7 +27,7 @@ def test_the_gallery_has_all_environments() -> None:
 @pytest.mark.parametrize("name", environments.listed())
 def test_a_section_has_pictures_figures_and_trees(name: str) -> None:
     section = SECTIONS[name]
-    pictures = re.findall(r"^!\[[^]]+\]\((images/gallery/[^)]+)\)", section, re.M)
+    pictures = re.findall(r"^\[?!\[[^]]+\]\((images/gallery/[^)]+)\)", section, re.M)
     assert pictures == [f"images/gallery/{name}.png", f"images/gallery/{name}.svg"]
     for picture in pictures:
         assert 1000 < (DOCS / picture).stat().st_size < 60_000
