@@ -23,6 +23,8 @@ def net_return(task: Task, tree: TreePolicy, watch: Watch | None = None) -> plan
     once = task.prices.paid_once(outline_of(tree, task.observations))
     returned = planning.tree_return(priced(task, tree), tree, task.observations, watch)
     net = returned.value - once
+    if np.isinf(net):
+        return planning.Certified(net, 0.0)
     return planning.Certified(net, returned.error + np.finfo(float).eps * (abs(net) + once))
 
 
