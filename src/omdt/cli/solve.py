@@ -26,8 +26,8 @@ from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
 from omdt.cli.ruling import with_rules
 from omdt.errors import InputError
-from omdt.printing import escape, number, show
-from omdt.terminal import console, cores
+from omdt.printing import number, show
+from omdt.terminal import console
 
 if TYPE_CHECKING:
     from omdt.objective import Objective
@@ -95,8 +95,6 @@ def solve(
         raise InputError("--scheduler and --threads exclude each other: a cluster has workers of its own")
     _check_files(output, options.get("certificate"))
     mdp, objective = load_asked(Named(problem, settings, discount, fallback, asked, labels))
-    if threads is None:
-        threads = cores() if how.uses_cores and "scheduler" not in options else 1
     with naming_flags(), showing_progress(console(stderr=True), _first_line(objective, problem)) as line:
         solution = run(
             mdp,
@@ -112,7 +110,7 @@ def solve(
             unavailable=unavailable,
             rules=() if rules is None else rules,
             objective=objective,
-            progress=lambda point: line.update(progress_line(*point[1:], minimised=objective.minimised)),
+            progress=lambda point: line.update(progress_line(*point[1:], minimised=objective.minimised), point[1]),
             **options,
         )
     with saving(solution.save, output):
@@ -147,12 +145,11 @@ def _tell_of_early_end(solution: "Solution") -> None:
 def _first_line(objective: "Objective", problem: str) -> str:
     """What is shown before anything is known."""
     from omdt.objective import DISCOUNTED_RETURN
-    from omdt.tree import printable
 
     if objective == DISCOUNTED_RETURN:
-        return f"solving {escape(problem)}"
+        return f"solving {problem}"
     doing = "minimising" if objective.minimised else "maximising"
-    return escape(printable(f"{doing} the {objective.words} of {problem}"))
+    return f"{doing} the {objective.words} of {problem}"
 
 
 def progress_line(value: float, bound: float, *, minimised: bool = False) -> str:

@@ -98,6 +98,8 @@ class _Tuning:
             if above <= planning.ROUNDING * max(abs(crossing), self._relaxation.model.scale):
                 break
             free, cheapest = (line, cheapest) if line.total > limit else (free, line)
+            if free.total <= cheapest.total:
+                break
         return best
 
     def _line(self, i: int, multipliers: list[float], multiplier: float | None) -> _Line | None:
