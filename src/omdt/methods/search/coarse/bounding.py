@@ -166,12 +166,12 @@ class Bounding:
                 if relaxed.bound < -weighing.constant:
                     return CoarseNode(-np.inf, tree, relaxed.values, weighing.grounds, i)
                 continue
-            found = self._on_task(relaxed.bound, weighing, paid)
+            found = self._first(self._on_task(relaxed.bound, weighing, paid))
             if found <= bound or i == best:
                 best, bound, values = i, min(found, bound), relaxed.values
             if bound <= target:
                 return CoarseNode(bound, tree, values, self.weighings[best].grounds, best)
-        return CoarseNode(self._first(bound), tree, values, self.weighings[best].grounds, best, tuple(vectors))
+        return CoarseNode(bound, tree, values, self.weighings[best].grounds, best, tuple(vectors))
 
     def _paid(self, tree: CoarseTree) -> Paid:
         """What all completions of a coarse tree pay."""
