@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 # Two test processes with two threads each would wait for one another on two cores, hence OPENBLAS_NUM_THREADS=1 below.
+# With --dist worksteal, tests of a file run one after another in one process, so that they share what the file prepares.
 VENV := .venv
 BIN := $(VENV)/bin
 # Unused modules of large packages need not be compiled to bytecode; Python compiles what it imports.
@@ -66,10 +67,10 @@ demo: install
 	$(BIN)/omdt solve traffic_intersection --depth 2
 
 test: $(DEVELOP)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 thorough: $(DEVELOP)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --thorough
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --thorough
 
 coverage: $(DEVELOP)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/methods/search \

@@ -80,8 +80,8 @@ def fault_of(problem: Problem, solution: Solution) -> str | None:
         return f"the bound {solution.bound!r} is below the value {best.value!r} of a tree"
     if own.value < best.value - tolerance - GAP * abs(best.value):
         return f"the tree is worth {own.value!r}, but another is worth {best.value!r}"
-    open_gap = solution.bound - solution.value
-    if not solution.proven and open_gap > (PROGRAM_GAP * max(1.0, problem.scale) if solution.method == "milp" else 0.0):
+    left = tolerance if solution.method == "search" else PROGRAM_GAP * max(1.0, problem.scale)
+    if not solution.proven and solution.bound - solution.value > left:
         return f"not proven: {solution.value!r}, bound {solution.bound!r}"
     return None
 

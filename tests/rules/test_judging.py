@@ -6,14 +6,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from omdt.errors import InputError
 from omdt.judging import net_return, violations
-from omdt.objective import DISCOUNTED_RETURN
 from omdt.rules import Rules
-from omdt.solving import task_of
-from omdt.task import Size, Task
-from omdt.tree import Nodes, TreePolicy
-from rules.brute import Ask, Problem, Tree, nested, plain
+from rules.brute import Problem, Tree, nested, plain
+from rules.judged import grown, task_for
 from rules.random_rules import KINDS, random_problem
 
 WORDS = {
@@ -27,32 +23,6 @@ WORDS = {
     "at_most wear": "has .* wear, not",
 }
 """What a violation of each rule is told by; those of rules about actions depend on the rule."""
-
-
-def task_for(problem: Problem) -> Task | None:
-    """What is asked of the package; None if it refuses the rules because they leave no action for some state."""
-    size = Size(problem.max_depth, problem.max_leaves)
-    task = task_of(problem.mdp, size, None, DISCOUNTED_RETURN, problem.unavailable, problem.rules)
-    try:
-        _ = task.allowed
-    except InputError as error:
-        if "no action is allowed in" in str(error):
-            return None
-        raise
-    return task
-
-
-def grown(tree: Tree, problem: Problem) -> TreePolicy:
-    """A tree of the package from nested tuples."""
-    nodes, stack = Nodes(), [(tree, None)]
-    while stack:
-        node, attach = stack.pop()
-        if not isinstance(node, Ask):
-            nodes.leaf(node.action, attach)
-            continue
-        index = nodes.split(node.column, node.number, node.equality, attach)
-        stack += [(node.right, (index, "right")), (node.left, (index, "left"))]
-    return nodes.tree(TreePolicy, problem.mdp.feature_names, problem.mdp.action_names)
 
 
 def trees_of(problem: Problem, rng: np.random.Generator, count: int) -> list[Tree]:

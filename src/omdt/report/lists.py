@@ -102,7 +102,7 @@ def figures(solution: Solution, amounts: Amounts) -> list[Figure]:
     shown = [figure("these rules", value, solution.value_error)]
     if solution.excess > 0 and not solution.bound_is_optimum:
         name = f"any tree of this size, at {'least' if minimised else 'most'}"
-        shown.append(Figure(name, amounts.amount(limit, away)))
+        shown += [one for one in [Figure(name, amounts.amount(limit, away))] if one.amount != shown[0].amount]
     shown.append(figure("best possible policy", best, solution.optimal_error))
     return [*shown, figure("choosing at random", solution.random_return, solution.random_error)]
 

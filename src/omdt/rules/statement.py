@@ -90,6 +90,11 @@ class Rules:
         return self.features is not None or bool(self.without) or bool(self.categorical)
 
     @property
+    def has_prices(self) -> bool:
+        """Whether questions cost anything."""
+        return any(self.prices.values()) or any(self.prices_once.values())
+
+    @property
     def about_columns(self) -> bool:
         """Whether it matters which of two features is asked about, even if the questions divide the states alike."""
         return self.root is not None or self.max_features is not None or bool(self.prices) or bool(self.prices_once)
@@ -132,7 +137,7 @@ class Rules:
         rules += [self._monotone(text, mdp, splits) for text in self.monotone]
         if self.min_share:
             rules.append(LeastShare(self.min_share))
-        if any(self.prices.values()) or any(self.prices_once.values()):
+        if self.has_prices:
             rules.append(
                 Prices(_vector(self.prices, names, "prices"), _vector(self.prices_once, names, "prices_once"), names)
             )

@@ -1,7 +1,7 @@
 """The search for the best tree of one size of a front, which can be left and taken up again."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import NamedTuple
 
 from omdt.limits import Limits
@@ -35,6 +35,7 @@ class SizeSearch:
         model: the model of the task with this size.
         limits: how much work may go into it; several threads are not used.
         watch: the clock, which counts the nodes of this size alone.
+        shrunk_trees: the trees of all sizes that were shrunk so far, with what remained of them.
 
     Attributes:
         incumbent: the best tree of this size.
@@ -43,8 +44,10 @@ class SizeSearch:
         complete: whether no tree of this size is better than the incumbent.
     """
 
-    def __init__(self, model: Model, limits: Limits, watch: Watch) -> None:
-        self.model, self._limits, self.watch = model, limits, watch
+    def __init__(
+        self, model: Model, limits: Limits, watch: Watch, shrunk_trees: MutableMapping[Tree, TreePolicy]
+    ) -> None:
+        self.model, self._limits, self.watch, self._shrunk_trees = model, limits, watch, shrunk_trees
         self.incumbent = Incumbent(model, limits.gap, watch)
         self._local = climber(model, self.incumbent, limits.seed, watch)
         self._proof: Proof | None = None
@@ -123,13 +126,17 @@ class SizeSearch:
 
     def found(self, watch: Watch) -> Found | None:
         """The incumbent without questions that it does not need; None if there is no tree that the rules allow."""
-        tree, task, mdp = self.incumbent.tree, self.model.task, self.model.mdp
-        if tree is None:
-            return None
-        policy = to_policy(tree, self.model.splits, mdp)
-        if task.only_leaf_rules:
-            policy = shrunk(policy, mdp, task.splits, watch, task.allowed)
-        return Found(policy, self.incumbent.value)
+        tree = self.incumbent.tree
+        return None if tree is None else Found(self._shrunk(tree, watch), self.incumbent.value)
+
+    def _shrunk(self, tree: Tree, watch: Watch) -> TreePolicy:
+        """A tree without questions that it does not need; it is shrunk once, however many sizes have it."""
+        if tree in self._shrunk_trees:
+            return self._shrunk_trees[tree]
+        policy = shrunk(to_policy(tree, self.model.splits, self.model.mdp), self.model.task, watch)
+        if watch.remaining > 0:
+            self._shrunk_trees[tree] = policy
+        return policy
 
     @property
     def stop(self) -> Stop:

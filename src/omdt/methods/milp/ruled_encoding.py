@@ -9,6 +9,7 @@ from omdt.methods.milp.demands import Demands, way_to
 from omdt.methods.milp.forms import Parts
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.rule_rows import RuleColumns
+from omdt.methods.milp.ruled_forms import tells_columns_apart
 from omdt.tree import LEAF, TreePolicy
 
 
@@ -41,7 +42,7 @@ def _placed(parts: Parts, demands: Demands, tree: TreePolicy) -> tuple[Ints, Int
     """[nodes] the question of each node and [leaves] the action of each leaf, −1 where there is none."""
     observations, sides = parts.questions.observations[parts.states], parts.sides()
     asked, named = np.zeros(parts.n_nodes, dtype=np.int64), np.full(parts.n_leaves, LEAF)
-    stack = [(0, 0)]
+    apart, stack = tells_columns_apart(demands.task), [(0, 0)]
     while stack:
         m, node = stack.pop()
         if tree.feature[node] == LEAF:
@@ -53,7 +54,8 @@ def _placed(parts: Parts, demands: Demands, tree: TreePolicy) -> tuple[Ints, Int
             return None
         feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
         side = answers(observations[:, feature], threshold, bool(tree.equality[node]))
-        found = _question(parts, demands.asks[m], sides, feature, side)
+        about = (parts.questions.feature == feature) | (not apart)
+        found = _question(demands.asks[m], about, sides, side)
         if found is None:
             return None
         asked[m], swapped = found
@@ -62,11 +64,9 @@ def _placed(parts: Parts, demands: Demands, tree: TreePolicy) -> tuple[Ints, Int
     return asked, named
 
 
-def _question(parts: Parts, asks: Bools, sides: Bools, feature: int, side: Bools) -> tuple[int, bool] | None:
-    """The question of a node that divides like one of a tree, and whether it is its mirror image."""
-    columns = np.append(-1, parts.questions.feature)
-    numbers = np.flatnonzero(asks[1:]) + 1
-    for k in sorted(numbers.tolist(), key=lambda k: columns[k] != feature):
+def _question(asks: Bools, about: Bools, sides: Bools, side: Bools) -> tuple[int, bool] | None:
+    """The question of a node, of those about some columns, that divides like one of a tree; and whether mirrored."""
+    for k in (np.flatnonzero(asks[1:] & about) + 1).tolist():
         for swapped in (False, True):
             if np.array_equal(sides[:, k], side ^ swapped):
                 return k, swapped

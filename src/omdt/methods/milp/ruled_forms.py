@@ -74,6 +74,11 @@ def with_demands(parts: Parts, task: Task) -> Parts:
     return replace(parts, demands=demands_of(task, parts.depth, parts.questions.feature, acts))
 
 
+def tells_columns_apart(task: Task) -> bool:
+    """Whether a rule speaks of the columns of questions, so that two questions that divide alike may differ."""
+    return task.prices is not None or any(isinstance(rule, Root | FeatureCount) for rule in task.shapes)
+
+
 def _check_shapes(task: Task) -> None:
     for rule in task.shapes:
         if not isinstance(rule, Root | FeatureCount | LeavesPerAction | Monotone):
@@ -93,13 +98,13 @@ def _general(task: Task, tied: Ints) -> Ints:
     """The questions that every node may ask, by their numbers."""
     splits = task.splits
     sides = splits.sides()[tied]
-    columns = task.prices is not None or any(isinstance(rule, Root | FeatureCount) for rule in task.shapes)
+    apart = tells_columns_apart(task)
     roots = {rule.column for rule in task.shapes if isinstance(rule, Root)}
     seen: dict[tuple[int, bytes], int] = {}
     for k, j in enumerate(splits.feature.tolist()):
         divides = bool(sides[:, k].any() and not sides[:, k].all())
         if divides or j in roots:
-            seen.setdefault((j if columns else 0, division(sides[:, k])), k)
+            seen.setdefault((j if apart else 0, division(sides[:, k])), k)
     return np.array(list(seen.values()), dtype=np.int64)
 
 

@@ -3,13 +3,13 @@
 from typing import Protocol
 
 from omdt.limits import Limits
-from omdt.methods.search.filtering import FilteredSearch
 from omdt.methods.search.guided import GuidedSearch
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Tree, to_policy
 from omdt.methods.search.ranks import Ranks
+from omdt.methods.search.ruled.climbing import RuledClimbing
 from omdt.methods.search.settings import DEFAULTS
 from omdt.task import Task
 from omdt.tree import TreePolicy
@@ -59,7 +59,7 @@ class Climber(Protocol):
 def climber(model: Model, incumbent: Incumbent, seed: int, watch: Watch) -> Climber:
     """The local search that fits a task: gains need a discount, so without one climbs take place on guides."""
     if not model.task.only_leaf_rules:
-        return FilteredSearch(model, incumbent, seed, watch)
+        return RuledClimbing(model, incumbent, seed, watch)
     kind = GuidedSearch if model.mdp.discount == 1 else LocalSearch
     return kind(model, incumbent, seed, watch)
 
