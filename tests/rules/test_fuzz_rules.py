@@ -65,7 +65,7 @@ def test_every_kind_of_wrong_answer_is_recognised() -> None:
         "is below the value": replace(right, bound=right.value - 1e-6 * abs(right.value)),
         "not proven": replace(right, bound=right.bound + 1.0),
         "the tree breaks": solved(free),
-        "but another is worth": solved(replace(problem, max_depth=0)),
+        "but another is worth": replace(solved(replace(problem, max_depth=0)), bound=right.bound),
     }
     for complaint, solution in wrong.items():
         assert complaint in (fault_of(problem, solution) or ""), complaint
