@@ -47,7 +47,7 @@ def solve_milp(task: Task, limits: Limits, watch: Watch, options: MilpOptions) -
         if tree is not None and start is not None:
             near = optimal.upper - start.value <= limits.gap * abs(start.value)
             if near or optimal.value <= start.upper:
-                return Claim(_smaller(task, tree, watch), optimal.upper, Stop.COMPLETE)
+                return Claim(shrunk(tree, task, watch.closing()), optimal.upper, Stop.COMPLETE)
         model = formulate_task(
             task,
             form=options.form,
@@ -81,14 +81,7 @@ def _claimed(task: Task, record: Record, stop: Stop, watch: Watch) -> Claim:
     """What is claimed in the end."""
     if record.tree is None:
         raise no_tree(task, complete=stop is Stop.COMPLETE)
-    return Claim(_smaller(task, record.tree, watch), record.bound, stop)
-
-
-def _smaller(task: Task, tree: TreePolicy, watch: Watch) -> TreePolicy:
-    """A tree that returns as much with fewer leaves, if the rules do not speak of the shape of trees."""
-    if not task.only_leaf_rules:
-        return tree
-    return shrunk(tree, task.problem, task.splits, watch.closing(), task.allowed)
+    return Claim(shrunk(record.tree, task, watch.closing()), record.bound, stop)
 
 
 def _start(task: Task, limits: Limits, watch: Watch, options: MilpOptions, bound: float) -> TreePolicy | None:
