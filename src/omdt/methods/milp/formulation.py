@@ -47,6 +47,9 @@ the horizon takes the place of 1/(1 − γ) (`occupancy.py`).
       alike    c_ra ≤ c_la + 1 − b_m0                                  the same leaves
       shape    b_m0 ≤ b_m'0                                            children m' of m
       order    b_mk + Σ_{k' does not divide the side} b_m'k' ≤ 1       m' below the left or right side of (m, k)
+
+**Rules** of a task change both forms (`ruled_forms.py`), bound columns (`demands.py`) and add columns and rows
+(`rule_rows.py`).
 """
 
 from collections.abc import Iterator
