@@ -12,7 +12,7 @@ EXTRAS ?=
 # What tests, style, types and benchmarks need: every extra and the tools.
 DEVELOP := $(VENV)/.installed-all,dev
 
-.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
+.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-rules fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
 
 help:
 	@echo "make install       install omdt into .venv; with extras by name: make install EXTRAS=gymnasium,report"
@@ -25,6 +25,7 @@ help:
 	@echo "make format        put the code into the project's style"
 	@echo "make fuzz          compare search, programs and brute force on random problems (SECONDS=600 SEED=0)"
 	@echo "make fuzz-totals   the same for probabilities and totals without a discount (CASES=1000 SEED=0)"
+	@echo "make fuzz-rules    the same under random rules (CASES=1000 SEED=0)"
 	@echo "make fuzz-readers  read random bytes as files of every format (SECONDS=600 for each; Linux)"
 	@echo "make bench         print build, planning and simulation times"
 	@echo "make bench-first-use  CPU seconds of a first solve that compiles, and the kernels it compiles (a minute)"
@@ -97,6 +98,9 @@ CASES ?= 1000
 
 fuzz-totals: $(DEVELOP)
 	$(BIN)/python tests/fuzz_totals.py --cases $(CASES) --seed $(SEED)
+
+fuzz-rules: $(DEVELOP)
+	$(BIN)/python tests/fuzz_rules.py --cases $(CASES) --seed $(SEED)
 
 fuzz-readers: $(DEVELOP) $(VENV)/.installed-fuzz
 	for reader in npz drn tra csv json; do \
