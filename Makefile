@@ -12,7 +12,7 @@ EXTRAS ?=
 # What tests, style, types and benchmarks need: every extra and the tools.
 DEVELOP := $(VENV)/.installed-all,dev
 
-.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-rules fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-trees bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
+.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-rules fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-trees bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs gallery clean
 
 help:
 	@echo "make install       install omdt into .venv; with extras by name: make install EXTRAS=gymnasium,report"
@@ -47,6 +47,7 @@ help:
 	@echo "make bench-objectives  trees for every property of the corpus of PRISM models (up to 20 minutes; needs Storm)"
 	@echo "make reproduce     the paper's tables and figures with five seconds a run (about ten minutes on two cores)"
 	@echo "make docs          build the documentation site into site/"
+	@echo "make gallery       find the trees and draw the pictures of the gallery anew (some minutes)"
 	@echo "make clean         remove what the other targets made, but for the runs in reproduction/"
 
 install: $(VENV)/.installed$(if $(EXTRAS),-$(EXTRAS))
@@ -167,6 +168,9 @@ reproduce: $(VENV)/.installed-reproduce
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict
+
+gallery: $(VENV)/.installed-plots
+	$(BIN)/python docs/gallery.py
 
 clean:
 	rm -rf $(VENV) site dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
