@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 # Two test processes with two threads each would wait for one another on two cores, hence OPENBLAS_NUM_THREADS=1 below.
+# With --dist worksteal, tests of a file run one after another in one process, so that they share what the file prepares.
 VENV := .venv
 BIN := $(VENV)/bin
 # Unused modules of large packages need not be compiled to bytecode; Python compiles what it imports.
@@ -11,12 +12,13 @@ EXTRAS ?=
 # What tests, style, types and benchmarks need: every extra and the tools.
 DEVELOP := $(VENV)/.installed-all,dev
 
-.PHONY: help install demo test coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
+.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
 
 help:
 	@echo "make install       install omdt into .venv; with extras by name: make install EXTRAS=gymnasium,report"
 	@echo "make demo          solve a real problem and show the tree with its proof"
 	@echo "make test          run the tests"
+	@echo "make thorough      all cases of the tests of which make test runs a sample (some minutes)"
 	@echo "make coverage      print how much of the search its own tests execute; fail below 95 % of lines"
 	@echo "make lint          check style"
 	@echo "make types         check types"
@@ -65,7 +67,10 @@ demo: install
 	$(BIN)/omdt solve traffic_intersection --depth 2
 
 test: $(DEVELOP)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+thorough: $(DEVELOP)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --thorough
 
 coverage: $(DEVELOP)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/methods/search \

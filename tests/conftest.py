@@ -52,6 +52,23 @@ def without_progress(messages: str) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(module): the test needs an optional dependency")
     config.addinivalue_line("markers", "needs_program(name): the test runs another program")
+    config.addinivalue_line("markers", "random_case(in_sample): one of many cases, of which a sample always runs")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="run all cases of the tests that otherwise run a sample")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the random cases beside the sample, or with --thorough all tests that have no random cases."""
+    cases = {item: item.get_closest_marker("random_case") for item in items}
+    if config.getoption("--thorough"):
+        chosen = [item for item, case in cases.items() if case is not None]
+    else:
+        chosen = [item for item, case in cases.items() if case is None or case.kwargs["in_sample"]]
+    left_out = cases.keys() - set(chosen)
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = chosen
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

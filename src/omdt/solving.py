@@ -15,7 +15,7 @@ from omdt.methods.options import Options
 from omdt.methods.registry import Method, method_named, owners
 from omdt.objective import DISCOUNTED_RETURN, Asked, Objective, objective_of
 from omdt.progress import words
-from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, Rules, outline_of, rules_of
+from omdt.rules import FALLBACK, AvailableOnly, Rule, Rules, outline_of, rules_of
 from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
 from omdt.task import Size, Task
@@ -274,21 +274,25 @@ def _translated(progress: Callable[[TracePoint], None] | None, task: Task) -> Ca
 
 
 def _tidied(task: Task, tree: TreePolicy) -> TreePolicy:
-    """A tree without what no state needs, unless a rule needs it."""
+    """A tree without what no state needs, unless a rule needs it: a cheap question may save an expensive one."""
+    tidied = tree.tidied(task.observations)
     if task.kept is not None:
-        return tree
+        return replace(tree, integer=tidied.integer)
     pruned = tree.pruned(task.observations)
     outline = outline_of(pruned, task.observations)
-    return tree if any(rule.broken_by(outline) is not None for rule in task.shapes) else pruned
+    needed = task.prices is not None or any(rule.broken_by(outline) is not None for rule in task.shapes)
+    return tidied if needed else pruned
 
 
 def _check_certifiable(task: Task) -> None:
     """Raise before long work starts if a certificate has no words for what is asked."""
-    if task.unavailable == FORBID:
-        raise InputError("a certificate is about all trees, so there is none with unavailable='forbid'; leave one out")
-    if task.rules:
-        told = " and ".join(rule.words for rule in task.rules)
-        raise InputError(f"a certificate is about all trees, so there is none for a tree that {told}; leave one out")
+    stated = () if task.stated is None else task.stated.on(task.mdp, task.splits)
+    own = task.rules[: len(task.rules) - len(stated)]
+    told = " and ".join(rule.words for rule in own if rule != AvailableOnly())
+    if told:
+        raise InputError(
+            f"a certificate states rules as omdt.Rules has them, so there is none for a tree that {told}; leave one out"
+        )
     if not isinstance(task.objective, Objective):
         raise InputError(
             f"a certificate states its objective in PRISM's syntax, so there is none for the {task.objective.words}; "

@@ -12,6 +12,7 @@ from omdt.tradeoffs.front_points import Front
 from random_mdps import any_mdp, game, shaped_mdp
 from strategies import environment
 from tasks import LABELS, best_return, random_questions, rare_paths
+from thorough import sampled
 from total_tasks import TotalTask
 
 KINDS = (any_mdp, any_mdp, shaped_mdp, game)
@@ -30,7 +31,7 @@ def assert_right(found: Front, best: dict[int, float], scale: float, gap: float)
     assert values == sorted(values)
 
 
-@pytest.mark.parametrize("block", range(30))
+@pytest.mark.parametrize("block", sampled(range(30), 5))
 def test_by_leaves_it_is_what_brute_force_finds(block):
     for seed in range(10 * block, 10 * block + 10):
         rng = np.random.default_rng([19, seed])
@@ -70,7 +71,7 @@ def test_by_depth_it_is_what_brute_force_finds(seed):
     assert_right(found, best, found.largest.scale, 0.0)
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", sampled(range(10), 2))
 def test_without_a_discount_it_is_what_trying_all_trees_finds(block):
     for seed in range(5 * block, 5 * block + 5):
         rng = np.random.default_rng([192, seed])

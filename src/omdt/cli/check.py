@@ -47,5 +47,5 @@ def check(
         typer.echo(f"NOT VERIFIED: {error}")
         raise typer.Exit(1) from None
     typer.echo(words(verdict))
-    if data.get("rules"):
-        tell("a file has rules in words only, so it was not checked that the tree keeps those of the solution")
+    if verdict.unread:
+        tell("a file has rules of your own in words only, so it was not checked that the tree keeps them")

@@ -93,7 +93,7 @@ def solve(
         Limits(time_limit, gap, seed, 1 if threads is None else threads, memory_limit, node_limit)
     if options.get("scheduler") is not None and threads is not None:
         raise InputError("--scheduler and --threads exclude each other: a cluster has workers of its own")
-    _check_files(output, options.get("certificate"), unavailable)
+    _check_files(output, options.get("certificate"))
     mdp, objective = load_asked(Named(problem, settings, discount, fallback, asked, labels))
     with naming_flags(), showing_progress(console(stderr=True), _first_line(objective, problem)) as line:
         solution = run(
@@ -121,19 +121,14 @@ def solve(
     _tell_of_early_end(solution)
 
 
-def _check_files(output: Path | None, certificate: object, unavailable: str) -> None:
+def _check_files(output: Path | None, certificate: object) -> None:
     """Raise before long work starts if a result could not be written."""
     from omdt.files import check_writable
-    from omdt.rules import FORBID
 
     if output is not None:
         check_writable(output)
-    if not isinstance(certificate, Path):
-        return
-    if output is not None and output.resolve() == certificate.resolve():
+    if isinstance(certificate, Path) and output is not None and output.resolve() == certificate.resolve():
         raise InputError(f"--output and --certificate are both {output}; name two files")
-    if unavailable == FORBID:
-        raise InputError("a certificate is about all trees; leave out --certificate, or use --unavailable fallback")
 
 
 def _tell_of_early_end(solution: "Solution") -> None:

@@ -49,6 +49,10 @@ def show(solution: "Solution", console: "Console") -> None:
     console.print(table)
     for sentence in solution.replaced_words():
         line(console, sentence)
+    if len(solution.rules) > 1:
+        line(console, "\nIt keeps the rules: a tree that")
+        for rule in solution.restrictions:
+            line(console, f"- {printable(rule)}")
     amount, unit = solution.effort
     effort = f"{amount:.2f} s" if unit == "seconds" else counted(int(amount), "node")
     console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
@@ -62,7 +66,8 @@ def _meaning_of_value(solution: "Solution") -> str:
     if math.isinf(solution.value) and solution.wording.target is not None:
         return escape(printable(f"infinite: this tree may never come to {solution.wording.target}"))
     what = "value" if solution.wording.named else solution.wording.what
-    return escape(printable(f"exact {what} of this tree"))
+    paid = solution.stated_rules is not None and solution.stated_rules.has_prices
+    return escape(printable(f"exact {what} of this tree{', after its questions are paid' if paid else ''}"))
 
 
 def _meaning_of_bound(solution: "Solution") -> str:
@@ -70,7 +75,8 @@ def _meaning_of_bound(solution: "Solution") -> str:
 
     better = solution.wording.better
     trees = f"tree of {solution.size.words or 'any size'}"
-    trees += escape(printable(solution.restriction))
+    several = len(solution.rules) > 1
+    trees += " that keeps the rules" if several else escape(printable(solution.restriction))
     if solution.proven or not solution.bound_is_optimum:
         return f"no {trees} {better}"
     return f"no policy {better}; nothing {'higher' if solution.wording.minimised else 'lower'} is known for a {trees}"

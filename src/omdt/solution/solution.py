@@ -102,13 +102,17 @@ class Solution(Figures):
         return sentences(self.replaced, self.tree.exceptions)
 
     @property
-    def restriction(self) -> str:
-        """What the trees that the bound is about have in common beside their size, as in ` that asks only for X`."""
+    def restrictions(self) -> list[str]:
+        """What the trees that the bound is about have in common beside their size, as in `asks only for X`."""
         rules = [] if self.questions is None else [f"asks only for {self.questions.words()}"]
         if self.unavailable == FORBID:
             rules.append(AvailableOnly().words)
-        rules += self.rules
-        return f" that {' and '.join(rules)}" if rules else ""
+        return [*rules, *self.rules]
+
+    @property
+    def restriction(self) -> str:
+        """The same as the end of a phrase, as in ` that asks only for X`."""
+        return f" that {' and '.join(self.restrictions)}" if self.restrictions else ""
 
     def observations(self, mdp: MDP) -> Floats:
         """[S, F'] what the tree reads in each state of the MDP that was solved: its features, then the predicates."""

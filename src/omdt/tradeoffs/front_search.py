@@ -18,6 +18,7 @@ from dataclasses import replace
 from omdt.limits import Limits
 from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.model import Model
+from omdt.methods.search.partial_tree import Tree
 from omdt.methods.search.turns import Waiting
 from omdt.solution import Claim
 from omdt.task import Size
@@ -57,7 +58,10 @@ class FrontSearch:
         self._model, self._watch = model, watch
         _compute_shared_facts(model)
         each = replace(limits, threads=1, memory_limit=max(1, limits.memory_limit // len(sizes)))
-        self.searches = [SizeSearch(model.resized(size), each, self._part(size, listener)) for size in sizes]
+        shrunk_trees: dict[Tree, TreePolicy] = {}
+        self.searches = [
+            SizeSearch(model.resized(size), each, self._part(size, listener), shrunk_trees) for size in sizes
+        ]
 
     def run(self) -> None:
         """Search until every size is proven or time is up."""

@@ -1,7 +1,7 @@
 """The search for the best tree of one size of a front, which can be left and taken up again."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import NamedTuple
 
 from omdt.limits import Limits
@@ -35,6 +35,7 @@ class SizeSearch:
         model: the model of the task with this size.
         limits: how much work may go into it; several threads are not used.
         watch: the clock, which counts the nodes of this size alone.
+        shrunk_trees: the trees of all sizes that were shrunk so far, with what remained of them.
 
     Attributes:
         incumbent: the best tree of this size.
@@ -43,8 +44,10 @@ class SizeSearch:
         complete: whether no tree of this size is better than the incumbent.
     """
 
-    def __init__(self, model: Model, limits: Limits, watch: Watch) -> None:
-        self.model, self._limits, self.watch = model, limits, watch
+    def __init__(
+        self, model: Model, limits: Limits, watch: Watch, shrunk_trees: MutableMapping[Tree, TreePolicy]
+    ) -> None:
+        self.model, self._limits, self.watch, self._shrunk_trees = model, limits, watch, shrunk_trees
         self.incumbent = Incumbent(model, limits.gap, watch)
         self._local = climber(model, self.incumbent, limits.seed, watch)
         self._proof: Proof | None = None
@@ -108,9 +111,12 @@ class SizeSearch:
         self._end()
 
     def smaller(self) -> Tree | None:
-        """The incumbent without questions that it does not need; None if it needs all, or evaluations take long."""
-        tree, found = self.incumbent.tree, None
-        if tree is not None and self.model.mdp.n_states < self.model.settings.impatient_states:
+        """The incumbent without questions that it does not need; None if it needs all, or evaluations take long.
+
+        Rules beyond those about leaves may need questions that the return does not.
+        """
+        tree, found, quick = self.incumbent.tree, None, self.model.mdp.n_states < self.model.settings.impatient_states
+        if tree is not None and quick and self.model.task.only_leaf_rules:
             found = self.found(self.watch)
         if tree is None or found is None or found.tree.n_leaves == count_leaves(tree):
             return None
@@ -120,11 +126,17 @@ class SizeSearch:
 
     def found(self, watch: Watch) -> Found | None:
         """The incumbent without questions that it does not need; None if there is no tree that the rules allow."""
-        tree, task, mdp = self.incumbent.tree, self.model.task, self.model.mdp
-        if tree is None:
-            return None
-        policy = to_policy(tree, task.splits, mdp)
-        return Found(shrunk(policy, mdp, task.splits, watch, task.allowed), self.incumbent.value)
+        tree = self.incumbent.tree
+        return None if tree is None else Found(self._shrunk(tree, watch), self.incumbent.value)
+
+    def _shrunk(self, tree: Tree, watch: Watch) -> TreePolicy:
+        """A tree without questions that it does not need; it is shrunk once, however many sizes have it."""
+        if tree in self._shrunk_trees:
+            return self._shrunk_trees[tree]
+        policy = shrunk(to_policy(tree, self.model.splits, self.model.mdp), self.model.task, watch)
+        if watch.remaining > 0:
+            self._shrunk_trees[tree] = policy
+        return policy
 
     @property
     def stop(self) -> Stop:

@@ -221,14 +221,17 @@ class TreePolicy:
             observations: [n, F] all observations that can occur.
         """
         X = np.asarray(observations, dtype=np.float64)
-        smaller = self.reduced(X)
-        return replace(
-            smaller,
-            threshold=midway(smaller, X),
-            integer=tuple(bool(whole) for whole in (X == np.floor(X)).all(axis=0)),
-            exceptions=self.exceptions,
-            truths=self.truths,
-        )
+        smaller = replace(self.reduced(X), exceptions=self.exceptions, truths=self.truths)
+        return smaller.tidied(X)
+
+    def tidied(self, observations: ArrayLike) -> Self:
+        """The same tree with thresholds midway between neighbouring values of the observations [n, F].
+
+        Features that are whole numbers in all of them are marked so.
+        """
+        X = self._checked(observations)
+        whole = tuple(bool(whole) for whole in (X == np.floor(X)).all(axis=0))
+        return replace(self, threshold=midway(self, X), integer=whole)
 
     def reduced(self, observations: ArrayLike) -> Self:
         """The tree without the nodes that do not matter for the observations [n, F], with unchanged thresholds."""

@@ -40,7 +40,7 @@ def test_every_mixture_proves_the_same(shares: dict[str, float]) -> None:
 
 
 def test_the_fine_search_begins_when_the_coarse_one_has_had_its_nodes() -> None:
-    proof, _, watch = both("frozenlake_12x12", 3, coarse_first_nodes=30, waiting_share=1e-9)
+    proof, _, watch = both("frozenlake_8x8", 4, coarse_first_nodes=30, waiting_share=1e-9)
     assert proof.slow
     while proof.slow:
         coarse = watch.nodes
@@ -94,9 +94,9 @@ def test_the_clock_may_end_the_preparation() -> None:
 
 
 def test_shares_are_counted_in_estimated_seconds() -> None:
-    """With equal shares, both are estimated to have taken the same time, up to one round."""
-    shares = {"leading_share": 1.0, "trailing_share": 1.0}
-    proof, _, watch = both("frozenlake_12x12", 3, coarse_first_nodes=100, **shares)
+    """With a share of ten, the coarse search is estimated to have taken ten times as long as the fine one."""
+    shares = {"leading_share": 10.0, "trailing_share": 10.0}
+    proof, _, watch = both("frozenlake_8x8", 4, coarse_first_nodes=20, **shares)
     nodes = {"coarse": 0, "fine": 0}
     while watch.nodes < 1500:
         before, coarse = watch.nodes, proof._coarse.count
@@ -105,7 +105,8 @@ def test_shares_are_counted_in_estimated_seconds() -> None:
     proof.stop()
     assert nodes["fine"] > 0
     spent = proof._coarse_share(proof._fine)
-    assert nodes["coarse"] / 100 == pytest.approx(spent, rel=0.3)
+    assert spent > 2
+    assert nodes["coarse"] / 20 == pytest.approx(spent, rel=0.3)
 
 
 def test_many_transitions_shorten_the_first_turn() -> None:
