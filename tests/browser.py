@@ -119,6 +119,11 @@ class Browser:
         answer = self._call("Page.captureScreenshot", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(answer["data"]))
 
+    def pdf(self) -> bytes:
+        """The page as it is printed, on the paper that its style sheet asks for."""
+        answer = self._call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
+        return base64.b64decode(answer["data"])
+
     def _mouse(self, kind: str, x: float, y: float) -> None:
         self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
 

@@ -239,7 +239,7 @@ def bad_tables() -> dict[str, Bad]:
         "no action column": ("wear,action", "wear,deed"),
         "no next column": ("next wear", "later wear"),
         "two columns of one name": ("probability,reward", "reward,reward"),
-        "a column of control characters": ("reward", "\x1b[31m"),
+        "a column of control characters": ("next wear", "\x1b[31m"),
         "a long cell": ("0,run", "0," + "r" * 200_000),
         "a long line": ("0,run", "0," + "r" * 3_000_000),
         "half of the probability": ("0,run,0,0.5,4\n", ""),

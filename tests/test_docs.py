@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 Run = Callable[..., tuple[int, str, str]]
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "extending.md")]
 """The pages whose examples run by themselves; those of extending.md run in a changed copy of the package."""
-NEEDS = {"onnx": ["onnx"], "omdt.report": ["jinja2", "matplotlib"], "stormpy": ["stormpy"]}
+NEEDS = {"onnx": ["onnx"], "omdt.report": ["jinja2", "matplotlib"], "stormpy": ["stormpy"], "pandas": ["pandas"]}
 """Optional modules of the examples in which a word stands."""
 EXAMPLES = [
     pytest.param(

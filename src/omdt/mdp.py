@@ -18,7 +18,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,9 @@ from omdt.counting import counted
 from omdt.graph import reached_from
 from omdt.mdp_building import Axes, Details, Dynamics, Missing, Transition
 from omdt.source import Source
+
+if TYPE_CHECKING:
+    import pandas
 
 # Array types come along with the MDP: whoever needs both imports them from here.
 __all__ = ["EPSILON", "MDP", "Bools", "Floats", "Ints"]
@@ -132,6 +135,12 @@ class MDP:
             f"{counted(self.n_features, 'feature')}, {counted(self.transitions.nnz, 'transition')}, "
             f"discount {self.discount}>"
         )
+
+    def _repr_html_(self) -> str:
+        """Sizes and names, for notebooks."""
+        from omdt.printing.notebook import mdp_html
+
+        return mdp_html(self)
 
     @property
     def n_states(self) -> int:
@@ -313,6 +322,37 @@ class MDP:
         dynamics = tuples.dynamics(missing)
         rest.setdefault("action_names", [str(action) for action in tuples.actions])
         return cls._made(dynamics, tuples.initial(initial), tuples.features(features), rest)
+
+    @classmethod
+    def from_dataframe(
+        cls, frame: Any, *, discount: float | None = None, fallback: str | None = None, name: str = "data frame"
+    ) -> "MDP":
+        """An MDP from a table of transitions, one per row, or from a log of steps in the order of time.
+
+        If there is a column `next x`, then `x` is a part of the state. The other columns are `action`, `reward` (0 if
+        there is none) and, unless the rows are a log, `probability`; `initial` may give the probability of starting in
+        the state of a row. Other spellings such as `next_x`, `x_next` and `prob` are understood, and other columns are
+        ignored with a warning.
+
+        Args:
+            frame: a data frame of pandas or polars, or a dictionary of columns; other frames are read through narwhals.
+            discount: γ; by default 0.99, with a warning.
+            fallback: the action that is played where a tree names an unavailable one; see `MDP`.
+            name: what the problem is called in outputs and messages.
+        """
+        from omdt.formats.from_dataframe import from_dataframe
+
+        return from_dataframe(frame, discount=discount, fallback=fallback, name=name)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """The transitions of all available actions as a table that `from_dataframe` reads (needs pandas).
+
+        It has one row per transition of positive probability. If features alone do not tell all states apart, a column
+        `state` numbers them.
+        """
+        from omdt.formats.to_dataframe import to_dataframe
+
+        return to_dataframe(self)
 
     @classmethod
     def _made(cls, dynamics: Dynamics, initial: ArrayLike, features: ArrayLike, rest: Details) -> Self:

@@ -18,8 +18,13 @@ from omdt.mdp import MDP, Floats, Ints
 from omdt.splits import Splits, candidates_of
 
 
-def questions_of(mdp: MDP, splits: Splits) -> check.Questions | None:
+def questions_of(mdp: MDP, splits: Splits, per_column: bool = False) -> check.Questions | None:
     """The questions of some splits; None for thresholds on every feature, which need no statement.
+
+    Args:
+        mdp: the problem.
+        splits: the questions.
+        per_column: as in `Splits.of`.
 
     Raises:
         InputError: if the splits are not of this MDP.
@@ -34,7 +39,7 @@ def questions_of(mdp: MDP, splits: Splits) -> check.Questions | None:
     whole = tuple(dict.fromkeys((name, equality, None) for name, equality, _ in listed))
     for groups in (None, whole, listed):
         questions = check.Questions(groups, predicates, mdp.n_states if predicates else 0)
-        if _same_sides(splits_of(questions, mdp), splits):
+        if _same_sides(splits_of(questions, mdp, per_column), splits):
             break
     return None if questions == check.Questions() else questions
 
@@ -74,14 +79,19 @@ def check_columns(mdp: MDP, splits: Splits) -> None:
             )
 
 
-def splits_of(questions: check.Questions | None, mdp: MDP) -> Splits:
+def splits_of(questions: check.Questions | None, mdp: MDP, per_column: bool = False) -> Splits:
     """The splits of an MDP that some questions state, in their order.
+
+    Args:
+        questions: what may be asked; None for thresholds on every feature.
+        mdp: the problem.
+        per_column: as in `Splits.of`.
 
     Raises:
         InputError: if the questions do not fit the MDP.
     """
     if questions is None:
-        return Splits.of(mdp)
+        return Splits.of(mdp, per_column=per_column)
     columns = observations(questions, mdp)
     names = (*mdp.feature_names, *(name for name, _ in questions.predicates))
     everything = tuple((name, False, None) for name in names)
@@ -94,7 +104,7 @@ def splits_of(questions: check.Questions | None, mdp: MDP) -> Splits:
             candidates.append(candidates_of(columns, j, equality))
         else:
             candidates.append(Asked.listed([(j, number, equality) for number in numbers]))
-    return Splits.among(columns, names, candidates)
+    return Splits.among(columns, names, candidates, per_column)
 
 
 def observations(questions: check.Questions | None, mdp: MDP) -> Floats:

@@ -11,14 +11,18 @@ from omdt.fingerprint import fingerprint
 from omdt.judging import net_return, violations
 from omdt.limits import Limits
 from omdt.mdp import MDP
-from omdt.methods.registry import Method, method_named
+from omdt.methods.options import Options
+from omdt.methods.registry import Method, method_named, owners
 from omdt.objective import DISCOUNTED_RETURN, Asked, Objective, objective_of
-from omdt.rules import FALLBACK, FORBID, AvailableOnly, Rule, Rules, outline_of, rules_of
+from omdt.progress import words
+from omdt.rules import FALLBACK, AvailableOnly, Rule, Rules, outline_of, rules_of
 from omdt.solution import MAX, MIN, Claim, Solution
 from omdt.splits import Splits
 from omdt.task import Size, Task
+from omdt.terminal import cores
 from omdt.tree import TreePolicy
 from omdt.unavailable import Replaced, replacements, with_exceptions
+from omdt.verbs import verb
 from omdt.watch import TracePoint, Watch, one_thread
 
 TOLERANCE = 1e-9
@@ -32,6 +36,7 @@ PLANNING_SHARE = 0.3
 """Part of the time limit for the optimal values, and for the random policy's, at most."""
 
 
+@verb(words.solving, owners)
 def solve(
     mdp: MDP,
     *,
@@ -42,7 +47,7 @@ def solve(
     time_limit: float | None = None,
     gap: float = 1e-4,
     seed: int = 0,
-    threads: int = 1,
+    threads: int | None = None,
     memory_limit: int = 2048,
     node_limit: int | None = None,
     unavailable: str = FALLBACK,
@@ -54,7 +59,7 @@ def solve(
     """The best decision tree policy of limited size that the method finds, with its exact value and a bound.
 
     Args:
-        mdp: the problem.
+        mdp: the problem; a Gymnasium environment with a table of transitions is converted first.
         max_depth: maximum number of questions on any path.
         max_leaf_nodes: maximum number of leaves.
         method: the name of a method: search, milp, viper, iddt or copy.
@@ -62,7 +67,9 @@ def solve(
         time_limit: seconds after which the best tree so far is returned.
         gap: relative distance between bound and value that counts as a proof.
         seed: the same seed gives the same tree.
-        threads: how many cores to use.
+        threads: how many cores to use; by default all of the machine for search, unless an executor or a scheduler
+            explores elsewhere, and one for the other methods. The result is the same with any number, as long as the
+            time limit does not end the search.
         memory_limit: MiB for what the search remembers; it forgets what is least useful.
         node_limit: how many partial trees the search looks at before it returns the best tree so far. The solution is
             then the same in every run, to the last byte of its file; times are left out of it.
@@ -83,6 +90,7 @@ def solve(
     how = method_named(method)
     chosen = how.made_options(options)
     size = Size(max_depth, max_leaf_nodes)
+    threads = default_threads(how, chosen) if threads is None else threads
     limits = Limits(time_limit, gap, seed, threads, memory_limit, node_limit)
     objective = objective_of(objective)
     certifying = getattr(chosen, "certificate", None) is not None
@@ -96,6 +104,12 @@ def solve(
         before = References.of(task, watch)
     claim = how.run(task, limits, watch, chosen)
     return concluded(task, claim, how, limits, watch, before, certifying=certifying)
+
+
+def default_threads(how: Method, options: Options) -> int:
+    """The number of cores that a method uses if nothing else is said: all if it can, unless it explores elsewhere."""
+    elsewhere = any(getattr(options, name, None) is not None for name in ("executor", "scheduler"))
+    return cores() if how.uses_cores and not elsewhere else 1
 
 
 def task_of(
@@ -260,21 +274,25 @@ def _translated(progress: Callable[[TracePoint], None] | None, task: Task) -> Ca
 
 
 def _tidied(task: Task, tree: TreePolicy) -> TreePolicy:
-    """A tree without what no state needs, unless a rule needs it."""
+    """A tree without what no state needs, unless a rule needs it: a cheap question may save an expensive one."""
+    tidied = tree.tidied(task.observations)
     if task.kept is not None:
-        return tree
+        return replace(tree, integer=tidied.integer)
     pruned = tree.pruned(task.observations)
     outline = outline_of(pruned, task.observations)
-    return tree if any(rule.broken_by(outline) is not None for rule in task.shapes) else pruned
+    needed = task.prices is not None or any(rule.broken_by(outline) is not None for rule in task.shapes)
+    return tidied if needed else pruned
 
 
 def _check_certifiable(task: Task) -> None:
     """Raise before long work starts if a certificate has no words for what is asked."""
-    if task.unavailable == FORBID:
-        raise InputError("a certificate is about all trees, so there is none with unavailable='forbid'; leave one out")
-    if task.rules:
-        told = " and ".join(rule.words for rule in task.rules)
-        raise InputError(f"a certificate is about all trees, so there is none for a tree that {told}; leave one out")
+    stated = () if task.stated is None else task.stated.on(task.mdp, task.splits)
+    own = task.rules[: len(task.rules) - len(stated)]
+    told = " and ".join(rule.words for rule in own if rule != AvailableOnly())
+    if told:
+        raise InputError(
+            f"a certificate states rules as omdt.Rules has them, so there is none for a tree that {told}; leave one out"
+        )
     if not isinstance(task.objective, Objective):
         raise InputError(
             f"a certificate states its objective in PRISM's syntax, so there is none for the {task.objective.words}; "

@@ -7,23 +7,28 @@ A question is one of
 - a predicate that the user gives for every state: left if it does not hold. Predicates are additional columns of 0 and
   1 after the features, so a tree over them is an ordinary tree with thresholds at ½.
 
-If two questions divide the states into the same two sets, whichever set is left, only the first one is kept. A question
-with the same answer in every state is dropped.
+If two questions divide the states into the same two sets, whichever set is left, only the first one is kept, unless
+rules tell columns apart. A question with the same answer in every state is dropped.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omdt.counting import counted
+from omdt.counting import counted, listed
 from omdt.divisions import Asked, answers, distinct
 from omdt.errors import InputError
+from omdt.frames import frame_of
 from omdt.mdp import MDP, Bools, Floats, Ints
 
+if TYPE_CHECKING:
+    import pandas
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Splits:
     """The candidate questions for the states of one MDP.
 
@@ -43,6 +48,21 @@ class Splits:
 
     def __len__(self) -> int:
         return len(self.feature)
+
+    def __repr__(self) -> str:
+        asked = listed([self.feature_names[f] for f in np.unique(self.feature)], "and")
+        return f"<Splits: {counted(len(self), 'question')}{' about ' + asked if asked else ''}>"
+
+    def _repr_html_(self) -> str:
+        """The number of questions about each feature, for notebooks."""
+        from omdt.printing.notebook import splits_html
+
+        return splits_html(self)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """A table with one row per question (needs pandas)."""
+        names = [self.feature_names[f] for f in self.feature]
+        return frame_of({"feature": names, "threshold": self.threshold, "equality": self.equality})
 
     def side(self, k: int) -> Bools:
         """[S] whether each state goes to the right of question k."""
@@ -64,6 +84,7 @@ class Splits:
         categorical: Collection[str] = (),
         predicates: ArrayLike | None = None,
         labels: Sequence[str] = (),
+        per_column: bool = False,
     ) -> "Splits":
         """All questions about the states of an MDP.
 
@@ -73,6 +94,8 @@ class Splits:
             categorical: names of the features that are asked for equality instead of order.
             predicates: [S, P] whether each of P predicates holds in each state.
             labels: P names of the predicates.
+            per_column: whether questions about different columns count as different also if they divide the states
+                alike, as they must where rules are about columns.
         """
         asked = _asked_features(mdp, features, categorical)
         holds = _predicates(predicates, labels, mdp)
@@ -80,14 +103,37 @@ class Splits:
         columns = [*(mdp.feature_names.index(name) for name in asked), *range(mdp.n_features, observations.shape[1])]
         equalities = {mdp.feature_names.index(name) for name in categorical}
         candidates = [candidates_of(observations, j, j in equalities) for j in sorted(set(columns))]
-        return cls.among(observations, (*mdp.feature_names, *labels), candidates)
+        return cls.among(observations, (*mdp.feature_names, *labels), candidates, per_column)
 
     @classmethod
-    def among(cls, observations: Floats, feature_names: tuple[str, ...], candidates: Sequence[Asked]) -> "Splits":
-        """The given questions, in their order, without those that divide the states like an earlier one."""
-        together = [Asked.listed([]), *candidates]
-        feature, threshold, equality = (np.concatenate(parts) for parts in zip(*together, strict=True))
-        return cls(observations, feature_names, *distinct(observations, Asked(feature, threshold, equality)))
+    def among(
+        cls,
+        observations: Floats,
+        feature_names: tuple[str, ...],
+        candidates: Sequence[Asked],
+        per_column: bool = False,
+    ) -> "Splits":
+        """The given questions, in their order, without those that divide the states like an earlier one.
+
+        Args:
+            observations: [S, F'] what a tree reads in each state.
+            feature_names: F' names of the columns.
+            candidates: the questions, in groups of one column each.
+            per_column: whether only earlier questions about the same column count.
+        """
+        if per_column:
+            columns = dict.fromkeys(int(j) for group in candidates for j in group.feature)
+            alone = [
+                _together([group.chosen(np.flatnonzero(group.feature == j)) for group in candidates]) for j in columns
+            ]
+            return cls(observations, feature_names, *_together([distinct(observations, asked) for asked in alone]))
+        return cls(observations, feature_names, *distinct(observations, _together(candidates)))
+
+
+def _together(groups: Sequence[Asked]) -> Asked:
+    """The questions of several groups, in their order."""
+    feature, threshold, equality = (np.concatenate(parts) for parts in zip(*[Asked.listed([]), *groups], strict=True))
+    return Asked(feature, threshold, equality)
 
 
 def candidates_of(observations: Floats, j: int, equality: bool) -> Asked:

@@ -145,7 +145,8 @@ class Task:
         stated: Rules | None = None,
     ) -> Self:
         """The task whose trees ask thresholds on every feature."""
-        task = cls(mdp, Splits.of(mdp), size, objective, tuple(rules), stated)
+        per_column = stated is not None and stated.about_columns
+        task = cls(mdp, Splits.of(mdp, per_column=per_column), size, objective, tuple(rules), stated)
         # These questions need no statement; finding that out from the splits would take an array [S, K].
         object.__setattr__(task, "questions", None)
         return task
@@ -165,13 +166,14 @@ class Task:
         Raises:
             InputError: if the solution does not fit the MDP, or has another objective or other rules.
         """
+        stated = solution.stated_rules
         task = cls(
             mdp,
-            splits_of(solution.questions, mdp),
+            splits_of(solution.questions, mdp, stated is not None and stated.about_columns),
             solution.size,
             objective,
             rules_of(solution.unavailable, rules),
-            solution.stated_rules,
+            stated,
         )
         if task.asked != solution.objective:
             raise InputError(
@@ -232,7 +234,7 @@ class Task:
     @cached_property
     def questions(self) -> check.Questions | None:
         """What the trees may ask, as a file states it; None for thresholds on every feature."""
-        return questions_of(self.mdp, self.splits)
+        return questions_of(self.mdp, self.splits, self.stated is not None and self.stated.about_columns)
 
     @cached_property
     def sides(self) -> Bools:

@@ -125,7 +125,7 @@ def test_initial_probabilities_are_given_by_a_column(tmp_path):
         (1, "wear,wear,action,next wear,probability,reward", "two columns are called 'wear'"),
         (1, "wear,action,next state,probability,reward", "no column belongs to the state"),
         (1, "wear,do,next wear,probability,reward", "no column 'action'"),
-        (1, "wear,action,next wear,probability,rewards", "column 'rewards' is unknown"),
+        (1, "wear,action,next wear,probabilty,reward", "column 'probabilty' is unknown; if it is the probability"),
         (3, "0,run,0,0.5", "expected 5 columns, found 4"),
         (3, "0,run,0,0.5,4,4", "expected 5 columns, found 6"),
         (3, "0,run,new,0.5,4", "state column 'wear' is 'new'"),

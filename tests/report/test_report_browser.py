@@ -1,11 +1,12 @@
-"""The page in a real browser: it opens nodes, folds trees and switches features, and asks nobody for anything."""
+"""The page in a real browser: it opens nodes, folds trees, switches features, is printed, and asks for nothing."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from report_cases import hostile
+from report_cases import hostile, tree_for
 
 import omdt
 from browser import Browser
@@ -248,6 +249,62 @@ def test_hostile_names_stay_text(browser, tmp_path, width):
     assert browser.run("document.querySelectorAll('img, script:not(#data)').length") == 1
     assert browser.run("document.documentElement.scrollWidth") <= width
     assert_quiet(browser, page)
+
+
+def test_jargon_is_folded_away_until_it_is_asked_for(browser, lake):
+    *_, page = lake
+    browser.open(page)
+    shown = "document.body.innerText.toLowerCase()"
+    for word in ("discount", "bound", "leaf", "leaves", "gap", "proven optimal", "state"):
+        assert word not in browser.run(shown), word
+    browser.click("summary")
+    assert "proven optimal. no tree of depth at most 2 returns more" in browser.run(shown)
+    assert browser.run("document.querySelector('.curve').getClientRects().length") == 1
+    assert_quiet(browser, page)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_both_maps_have_the_same_cells_and_point_at_one_another(browser, lake, width):
+    solution, mdp, page = lake
+    browser.open(page, width=width)
+    cells = "[...document.querySelectorAll('#{} [data-cell]')].map(cell => cell.dataset.cell)"
+    assert browser.run(cells.format("actions")) == browser.run(cells.format("map"))
+    colours = browser.run("JSON.parse(document.getElementById('data').textContent).map.colours")
+    actions = solution.tree.actions(mdp.features)
+    for s in np.flatnonzero(~mdp.terminal):
+        x, y = mdp.features[s].astype(int)
+        fill = browser.run(f"document.querySelector('#actions [data-cell=\"{x} {y}\"] rect').getAttribute('fill')")
+        assert fill == colours[actions[s]]
+    browser.click("#actions [data-cell='1 0']")
+    assert browser.run("[...document.querySelectorAll('.picked')].map(cell => cell.dataset.cell)") == ["1 0", "1 0"]
+    assert text(browser, "#map-cell").startswith("X = 1, Y = 0: ")
+
+
+def pages(pdf: bytes) -> int:
+    assert pdf.startswith(b"%PDF")
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
+
+
+def test_the_main_part_is_printed_on_one_page(browser, lake, copied, tmp_path):
+    assert pages_of(browser, lake[-1]) == 1
+    assert pages_of(browser, copied[-1]) == 1
+    mdp = environment("admission")
+    many = solution_of(mdp, tree_for(mdp, seed=2, max_depth=5))
+    assert many.tree.n_leaves > 8
+    assert pages_of(browser, written(tmp_path, many, mdp)) == 1
+    assert "other rules" in browser.run("document.querySelector('.on-paper').textContent")
+
+
+def pages_of(browser: Browser, page: Path) -> int:
+    browser.open(page)
+    return pages(browser.pdf())
+
+
+def test_opened_details_are_printed_after_the_main_part(browser, lake):
+    *_, page = lake
+    browser.open(page)
+    browser.click("summary")
+    assert pages(browser.pdf()) >= 2
 
 
 def test_a_tree_of_one_leaf_has_a_page(browser, tmp_path):

@@ -83,7 +83,8 @@ def test_the_page_tells_what_it_promises(lake):
     for i, runner_up in found.runners_up.items():
         name = mdp.action_names[runner_up.action]
         loss = f"{name} loses {runner_up.loss:.6g}" if runner_up.loss else f"{name} is as good"
-        assert loss in page.words
+        worth = f"{runner_up.loss:.4g} compared with {name}" if runner_up.loss else f"nothing {name} is as good"
+        assert worth in page.words
         assert ["Next best action", loss] in page.data["nodes"][i]["facts"]
 
 

@@ -12,9 +12,10 @@ from report_cases import hostile
 import omdt
 from omdt import InputError, errors
 from omdt.errors import MissingExtraError
-from omdt.report import plot_grid, plot_trace, plot_tree
+from omdt.report import plot_regions, plot_trace, plot_tree, plot_visits
 from omdt.report.analysis import analyse
-from omdt.tree import printable
+from omdt.report.colours import action_colours
+from omdt.tree import Nodes, TreePolicy, printable
 from solutions import solution_of
 from strategies import environment
 
@@ -71,25 +72,109 @@ def test_a_plotted_trace_has_value_and_bound_at_their_seconds(lake, pyplot):
 
 
 @pytest.mark.needs("matplotlib")
-def test_a_plotted_grid_has_the_visits_of_every_cell(lake, pyplot):
+def test_early_values_that_are_much_worse_are_outside_of_the_axis(lake, pyplot):
+    solution = replace(lake[0], trace=((0.1, -1e6, 9.0), (0.2, 0.2, 0.5)), seconds=0.4)
+    low, high = plot_trace(solution).get_ylim()
+    assert -1 < low < solution.value < solution.optimal_return < high
+
+
+@pytest.mark.needs("matplotlib")
+def test_plotted_visits_are_those_of_every_cell(lake, pyplot):
     solution, mdp = lake
-    ax = plot_grid(mdp, solution.tree, "Y", "X")
-    (image,) = ax.get_images()
     expected = np.zeros((4, 4))
     np.add.at(expected, tuple(mdp.features.astype(int).T), 100 * analyse(solution, mdp).share)
-    np.testing.assert_allclose(image.get_array(), expected, atol=1e-9)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Y", "X")
-    with pytest.raises(InputError, match="no feature 'Z'; there are 'X', 'Y'"):
-        plot_grid(mdp, solution.tree, "X", "Z")
+    for policy in (solution, solution.tree):
+        ax = plot_visits(policy, mdp, "Y", "X")
+        (image,) = ax.get_images()
+        np.testing.assert_allclose(image.get_array(), expected, atol=1e-9)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("Y", "X")
+    by_default = plot_visits(solution, mdp)
+    assert (by_default.get_xlabel(), by_default.get_ylabel()) == ("X", "Y")
+    for plot in (plot_visits, plot_regions):
+        with pytest.raises(InputError, match="no feature 'Z'; there are 'X', 'Y'"):
+            plot(solution, mdp, "X", "Z")
+
+
+@pytest.mark.needs("matplotlib")
+def test_visits_of_another_objective_end_where_it_does(pyplot):
+    mdp = environment("frozenlake_4x4")
+    mdp = replace(mdp, labels={"home": mdp.features[:, 0] >= 2})
+    solution = omdt.solve(mdp, max_depth=1, objective='Pmax=? [F "home"]')
+    (image,) = plot_visits(solution, mdp).get_images()
+    assert image.get_array().shape[1] == 2
+    assert image.get_array().sum() == pytest.approx(100)
+
+
+def colour_at(ax, x: float, y: float) -> str:
+    """The colour of the cell of the plane in which a point lies."""
+    from matplotlib.colors import to_hex
+
+    (mesh,) = (found for found in ax.collections if hasattr(found, "get_coordinates"))
+    corners = mesh.get_coordinates()
+    column = np.searchsorted(corners[0, :, 0], x) - 1
+    row = np.searchsorted(corners[:, 0, 1], y) - 1
+    return to_hex(mesh.cmap(mesh.norm(mesh.get_array()[row, column])))
+
+
+@pytest.mark.needs("matplotlib")
+def test_plotted_regions_have_the_colour_of_the_action_in_every_state(lake, pyplot):
+    solution, mdp = lake
+    _, given = pyplot.subplots()
+    ax = plot_regions(solution, mdp, ax=given)
+    assert ax is given
+    colours = action_colours(solution.tree)
+    for (x, y), action in zip(mdp.features, solution.tree.actions(mdp.features), strict=True):
+        assert colour_at(ax, x, y) == colours[action]
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == {"Left", "Up", "Down", "Right"}
+    assert ax.get_ylim() == (3.5, -0.5)
+    assert ax.get_title() == ""
+    (lines,) = (found for found in ax.collections if not hasattr(found, "get_coordinates"))
+    # X ≤ 0 over the whole height, Y ≤ 1 to the left of it, Y ≤ 2 to the right.
+    points = np.concatenate(lines.get_segments())
+    assert set(points[:, 0]) == {-0.5, 0.5, 3.5}
+    assert set(points[:, 1]) == {-0.5, 1.5, 2.5, 3.5}
+
+
+@pytest.mark.needs("matplotlib")
+def test_other_features_of_the_plane_have_fixed_values(pyplot):
+    mdp = environment("traffic_intersection")
+    grown = Nodes()
+    root = grown.split(0, 0.5, False)
+    grown.leaf(0, (root, "left"))
+    inner = grown.split(1, 3.0, True, (root, "right"))
+    grown.leaf(1, (inner, "left"))
+    grown.leaf(0, (inner, "right"))
+    whole = tuple(bool(mark) for mark in (mdp.features == np.floor(mdp.features)).all(axis=0))
+    tree = grown.tree(TreePolicy, mdp.feature_names, mdp.action_names, whole)
+    colours = action_colours(tree)
+    ax = plot_regions(tree, mdp, "cars_left", "cars_right", at={"green_side": 1})
+    assert ax.get_title() == "where green_side = 1"
+    for x in range(6):
+        assert colour_at(ax, x, 0.0) == colours[1 if x == 3 else 0]
+    other = plot_regions(tree, mdp, "cars_left", "cars_right", at={"green_side": 0})
+    assert [text.get_text() for text in other.get_legend().get_texts()] == ["switch_light"]
+
+
+@pytest.mark.needs("matplotlib")
+def test_an_only_feature_is_drawn_as_a_row(pyplot):
+    mdp = environment("inventory_management")
+    solution = solution_of(mdp, omdt.TreePolicy.leaf(3, mdp.feature_names, mdp.action_names))
+    for plot in (plot_regions, plot_visits):
+        ax = plot(solution, mdp)
+        ax.figure.canvas.draw()
+        assert (ax.get_xlabel(), ax.get_ylabel(), list(ax.get_yticks())) == ("inventory", "", [])
 
 
 @pytest.mark.needs("matplotlib")
 def test_names_are_drawn_as_they_are(pyplot):
-    mdp = replace(environment("frozenlake_4x4"), feature_names=("$x", "\\frac{"), action_names=("$", "$$", "^_", "\n"))
+    mdp = replace(environment("frozenlake_4x4"), feature_names=("$x", "\\frac{"), action_names=("_$", "$$", "^_", "\n"))
     solution = solution_of(mdp, omdt.TreePolicy.leaf(3, mdp.feature_names, mdp.action_names))
-    ax = plot_grid(mdp, solution.tree, *mdp.feature_names)
-    ax.figure.canvas.draw()
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$x", "\\frac{")
+    for plot in (plot_regions, plot_visits):
+        ax = plot(solution.tree, mdp, *mdp.feature_names)
+        ax.figure.canvas.draw()
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("$x", "\\frac{")
+    first = omdt.TreePolicy.leaf(0, mdp.feature_names, mdp.action_names)
+    assert [text.get_text() for text in plot_regions(first, mdp).get_legend().get_texts()] == ["_$"]
     tree_ax = plot_tree(solution.tree)
     tree_ax.figure.canvas.draw()
     assert [text.get_text() for text in tree_ax.texts] == ["\\n"]
@@ -101,7 +186,8 @@ def test_a_missing_extra_is_named(monkeypatch, lake):
     for plot in (
         lambda: plot_tree(solution.tree),
         lambda: plot_trace(solution),
-        lambda: plot_grid(mdp, solution.tree, "X", "Y"),
+        lambda: plot_visits(solution, mdp),
+        lambda: plot_regions(solution, mdp),
     ):
         with pytest.raises(MissingExtraError, match=r"omdt\[plots\]"):
             plot()

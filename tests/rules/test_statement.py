@@ -8,6 +8,7 @@ import pytest
 
 import omdt
 from omdt import InputError, Rules
+from omdt.questions import splits_of
 from omdt.rules import (
     OPEN,
     Ceiling,
@@ -291,3 +292,31 @@ def test_monotone_compares_states_that_differ_in_one_feature_alone() -> None:
     assert rule.broken_by(outline(open_between)) is not None
     assert Monotone(mdp, mdp.features, 0, "X", np.arange(4), falling=True).broken_by(outline(open_between)) is None
     assert rule.broken_by(outline(np.full(16, OPEN))) is None
+
+
+def test_columns_that_divide_alike_are_told_apart_where_rules_are_about_columns() -> None:
+    mdp = lake()
+    twice = omdt.MDP(
+        mdp.transitions,
+        mdp.rewards,
+        mdp.initial,
+        np.column_stack((mdp.features, mdp.features[:, 0] * 2)),
+        0.9,
+        feature_names=("X", "Y", "double"),
+        action_names=mdp.action_names,
+    )
+    assert set(omdt.Splits.of(twice).feature.tolist()) == {0, 1}
+    objective = omdt.Objective.parse("Rmax=? [Cdiscount=0.9]")
+    for rules in (Rules(root="double"), Rules(max_features=1), Rules(prices={"X": 1.0}), Rules(prices_once=1.0)):
+        made = task_of(twice, SMALL, None, objective, "fallback", rules)
+        assert made.splits.feature.tolist() == [0] * 3 + [1] * 3 + [2] * 3
+        assert made.questions is None
+    told = task_of(twice, SMALL, None, objective, "fallback", Rules(root="double", categorical=["X"]))
+    assert set(told.splits.feature.tolist()) == {0, 1, 2}
+    assert told.questions is not None
+    assert told.questions.words()
+    same = splits_of(told.questions, twice, per_column=True)
+    assert (same.feature.tolist(), same.threshold.tolist()) == (
+        told.splits.feature.tolist(),
+        told.splits.threshold.tolist(),
+    )

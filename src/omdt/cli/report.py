@@ -29,12 +29,24 @@ def report(
             show_default=False,
         ),
     ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="The heading; by default the problem's name.", show_default=False),
+    ] = None,
+    unit: Annotated[
+        str,
+        typer.Option(metavar="TEXT", help="What the figures are counted in, such as €.", show_default=False),
+    ] = "",
+    rule_seconds: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="Per rule that the tree obeys: time to find what it costs."),
+    ] = 5.0,
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE.html", help="By default SOLUTION with the ending .html.", show_default=False),
     ] = None,
 ) -> None:
-    """One HTML page on a solution: its tree, its proof, where it goes and what it loses."""
+    """One HTML page on a solution: what it earns, its rules, what each is worth, and the details of the proof."""
     from omdt.files import check_writable
     from omdt.report import write_report
     from omdt.report.commands import solve_command
@@ -61,5 +73,15 @@ def report(
         solve_command(solved, problem=found.name, settings=found.settings, labels=found.labels, output=solution),
         shlex.join(["omdt", *sys.argv[1:]]),
     ]
-    write_report(solved, found.mdp, target, objective=found.objective, commands=commands, front=sizes)
+    write_report(
+        solved,
+        found.mdp,
+        target,
+        objective=found.objective,
+        commands=commands,
+        front=sizes,
+        title=title,
+        unit=unit,
+        rule_seconds=rule_seconds,
+    )
     typer.echo(target)

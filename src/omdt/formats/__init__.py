@@ -47,7 +47,7 @@ FORMATS: tuple[Format, ...] = (
     Format("npz", (".npz",), "an MDP that omdt wrote", written=True),
     Format("drn", (".drn",), "an explicit model of Storm", REWARDS, written=True),
     Format("prism_explicit", (".tra",), "an explicit model of PRISM", REWARDS, written=True),
-    Format("csv", (".csv",), "a table or a log of transitions"),
+    Format("csv", (".csv", ".tsv"), "a table or a log of transitions"),
     Format("prism_language", (".prism", ".nm", ".pm", ".jani"), "a model that Storm builds", (*REWARDS, "constants")),
 )
 
@@ -119,9 +119,10 @@ def write(mdp: "MDP", path: str | Path) -> None:
 
 def _of(path: Path, what: str, endings: tuple[str, ...]) -> Format:
     """The format of a file that is to be read or written."""
-    if path.suffix not in endings:
+    ending = path.suffix.lower()
+    if ending not in endings:
         raise InputError(f"cannot {what} {path}: its name must end in {' or '.join(endings)}")
-    return next(kind for kind in FORMATS if path.suffix in kind.endings)
+    return next(kind for kind in FORMATS if ending in kind.endings)
 
 
 def _no_parameter(kind: Format, ending: str, name: str, value: object) -> str:

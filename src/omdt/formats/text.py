@@ -49,13 +49,24 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def number_in(text: str, path: Path, line: int, what: str) -> float:
-    """The finite number that a decimal or a fraction such as 1/3 spells."""
+def parsed_number(text: str) -> float | None:
+    """The number that a decimal or a fraction such as 1/3 spells, which may be infinite or not a number.
+
+    None if the text spells no number. Digits in groups, as in 1_000, are spelled too loosely to be one.
+    """
     try:
         value = float(Fraction(text) if "/" in text else text)
-    except (ValueError, ZeroDivisionError, OverflowError):
-        value = math.nan
-    if not math.isfinite(value) or "_" in text:
+    except (ZeroDivisionError, OverflowError):
+        return math.nan
+    except ValueError:
+        return None
+    return math.nan if "_" in text else value
+
+
+def number_in(text: str, path: Path, line: int, what: str) -> float:
+    """The finite number that a decimal or a fraction such as 1/3 spells."""
+    value = parsed_number(text)
+    if value is None or not math.isfinite(value):
         raise fault(path, line, f"{what} is {text.strip()!r:.60}; expected a finite number")
     return value
 

@@ -144,6 +144,7 @@ METHODS: dict[str, Method] = {
             "the best tree of this size by mixed-integer programming",
             "omdt.methods.milp.method:solve_milp",
             MilpOptions,
+            keeps_rules=True,
         ),
         Method(
             "viper",

@@ -2,6 +2,16 @@
 
 from omdt.report.front import write_plot
 from omdt.report.page import report_html, write_report
-from omdt.report.plots import plot_front, plot_grid, plot_trace, plot_tree
+from omdt.report.plane import plot_regions, plot_visits
+from omdt.report.plots import plot_front, plot_trace, plot_tree
 
-__all__ = ["plot_front", "plot_grid", "plot_trace", "plot_tree", "report_html", "write_plot", "write_report"]
+__all__ = [
+    "plot_front",
+    "plot_regions",
+    "plot_trace",
+    "plot_tree",
+    "plot_visits",
+    "report_html",
+    "write_plot",
+    "write_report",
+]

@@ -95,6 +95,16 @@ def _time_scale(seconds: Sequence[float], start: float, end: float) -> Scale:
 
 
 def _return_scale(solution: Solution, values: Sequence[float], start: float, end: float) -> Scale:
+    return Scale(*return_range(solution, values), start, end)
+
+
+def return_range(solution: Solution, values: Sequence[float]) -> tuple[float, float]:
+    """The range of an axis of returns: up to the optimum, and not much further below the last value.
+
+    Args:
+        solution: the solution; its optimal return is finite.
+        values: the values that the run had found at different times.
+    """
     best, last = solution.optimal_return, solution.value
     worst = (max if solution.wording.minimised else min)(value for value in (*values, best) if math.isfinite(value))
     if math.isfinite(last) and best != last:
@@ -103,7 +113,7 @@ def _return_scale(solution: Solution, values: Sequence[float], start: float, end
     low, high = min(best, worst), max(best, worst)
     # A narrower scale would need labels with more digits than fit.
     margin = max(0.06 * (high - low), 1e-6 * abs(high), 1e-9)
-    return Scale(low - margin, high + margin, start, end)
+    return low - margin, high + margin
 
 
 def _steps(time: Scale, returns: Scale, points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

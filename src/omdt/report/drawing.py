@@ -1,4 +1,4 @@
-"""The tree of the page as an SVG: boxes show visits and runners-up, and the width of a line shows its visits.
+"""The tree of the page as an SVG: boxes show visits, and so does the width of a line.
 
 The script of the page folds subtrees and moves the other boxes together. So each box is drawn relative to the place of
 its group, and each line and answer has an attribute with the node that it leads to.
@@ -9,10 +9,11 @@ from html import escape
 import numpy as np
 
 from omdt.export.layout import GAP, PADDING, ROW_GAP, Layout, full_text, placed, shortened
-from omdt.export.palette import colour
 from omdt.export.svg import FONT_SIZE, text_width
 from omdt.report.analysis import Analysis
+from omdt.report.colours import action_colours
 from omdt.report.runners_up import RunnerUp
+from omdt.report.visits import through_nodes
 from omdt.report.words import number, percent
 from omdt.tree import LEAF, TreePolicy, printable
 
@@ -25,13 +26,16 @@ AWAY = 9.0
 MOST_LEAVES = 40
 """Maximum number of leaves of a tree that is shown whole at first. A larger tree is hidden until the script has folded
 it, because drawing thousands of boxes takes seconds."""
+NEVER = "never visited"
+"""What is said of a node that no visit passes."""
 THICKEST = 9.0
 """Width of a line that all visits follow; a line without visits has width 1."""
 
 
 def drawn(tree: TreePolicy, analysis: Analysis) -> str:
     """The drawing; all colours except those of actions come from the style sheet of the page."""
-    notes = [_notes(tree, analysis, i) for i in range(tree.n_nodes)]
+    notes = [visits(float(share)) for share in analysis.node_share]
+    colours = action_colours(tree)
     layout = _layout(tree, notes)
     inner = [i for i in range(tree.n_nodes) if tree.feature[i] != LEAF]
     size = "large" if tree.n_leaves > MOST_LEAVES else "small"
@@ -48,7 +52,7 @@ def drawn(tree: TreePolicy, analysis: Analysis) -> str:
         ),
         *(_answer(layout, int(tree.left[i]), "yes", "end", -AWAY) for i in inner),
         *(_answer(layout, int(tree.right[i]), "no", "start", AWAY) for i in inner),
-        *(_box(tree, analysis, layout, notes[i], i) for i in range(tree.n_nodes)),
+        *(_box(tree, layout, i, notes[i], colours) for i in range(tree.n_nodes)),
         "</svg>",
     ]
     return "\n".join(parts)
@@ -56,7 +60,7 @@ def drawn(tree: TreePolicy, analysis: Analysis) -> str:
 
 def visits(share: float) -> str:
     """The share of visits in words."""
-    return f"{percent(share)} of visits" if share > 0 else "never visited"
+    return f"{percent(share)} of visits" if share > 0 else NEVER
 
 
 def runner_up(tree: TreePolicy, found: RunnerUp) -> str:
@@ -67,24 +71,16 @@ def runner_up(tree: TreePolicy, found: RunnerUp) -> str:
     return f"{name} loses {number(found.loss)}" if found.loss > 0 else f"{name} gains {number(-found.loss)}"
 
 
-def _notes(tree: TreePolicy, analysis: Analysis, i: int) -> list[str]:
-    """The lines below the question or the action in a box."""
-    notes = [visits(float(analysis.node_share[i]))]
-    if i in analysis.runners_up:
-        notes.append(runner_up(tree, analysis.runners_up[i]))
-    return notes
-
-
-def _layout(tree: TreePolicy, notes: list[list[str]]) -> Layout:
+def _layout(tree: TreePolicy, notes: list[str]) -> Layout:
+    """The places of the boxes, which are as wide as their texts, also when the script has folded them."""
     texts = [shortened(full_text(tree, i)) for i in range(tree.n_nodes)]
+    leaves = through_nodes(tree, np.flatnonzero(tree.feature == LEAF), np.ones(tree.n_leaves))
     small = NOTE_SIZE / FONT_SIZE
     widths = [
-        max(text_width(text), *(small * text_width(note) for note in below))
-        for text, below in zip(texts, notes, strict=True)
+        max(text_width(text), small * text_width(note), small * text_width(f"{count:.0f} leaves below"))
+        for text, note, count in zip(texts, notes, leaves, strict=True)
     ]
-    # All boxes have the same height, and a folded question has a second note.
-    lines = 1 + (2 if tree.n_nodes > 1 else len(notes[0]))
-    return placed(tree, texts, np.array(widths) + 2 * PADDING, LINE_HEIGHT * lines + PADDING)
+    return placed(tree, texts, np.array(widths) + 2 * PADDING, 2 * LINE_HEIGHT + PADDING)
 
 
 def _line(layout: Layout, parent: int, child: int, share: float) -> str:
@@ -103,22 +99,18 @@ def _moved(x: float, y: float) -> str:
     return f'transform="translate({x:.1f} {y:.1f})"'
 
 
-def _box(tree: TreePolicy, analysis: Analysis, layout: Layout, notes: list[str], i: int) -> str:
+def _box(tree: TreePolicy, layout: Layout, i: int, note: str, colours: list[str]) -> str:
     leaf = tree.feature[i] == LEAF
     kind = "node leaf" if leaf else "node question"
-    faded = "" if analysis.node_share[i] > 0 else " unvisited"
-    fill = f' fill="{colour(int(tree.action[i]))}"' if leaf else ""
+    faded = " unvisited" if note == NEVER else ""
+    fill = f' fill="{colours[tree.action[i]]}"' if leaf else ""
     width = layout.box_width[i]
-    first = layout.box_height / 2 - LINE_HEIGHT * len(notes) / 2 + 0.35 * FONT_SIZE
-    lines = [f'<text y="{first:.1f}">{escape(layout.texts[i])}</text>']
-    lines += [
-        f'<text class="note" y="{first + LINE_HEIGHT * (k + 1):.1f}">{escape(note)}</text>'
-        for k, note in enumerate(notes)
-    ]
-    label = escape(", ".join([full_text(tree, i), *notes]))
+    first = layout.box_height / 2 - LINE_HEIGHT / 2 + 0.35 * FONT_SIZE
+    label = escape(f"{full_text(tree, i)}, {note}")
     return (
         f'<g class="{kind}{faded}" data-node="{i}" {_moved(float(layout.x[i]), layout.top(i))} tabindex="0"'
         f' role="button" aria-label="{label}"><title>{escape(full_text(tree, i))}</title>'
         f'<rect x="{-width / 2:.1f}" width="{width:.1f}" height="{layout.box_height:g}"'
-        f' rx="{18 if leaf else 4}"{fill}/>{"".join(lines)}</g>'
+        f' rx="{18 if leaf else 4}"{fill}/><text y="{first:.1f}">{escape(layout.texts[i])}</text>'
+        f'<text class="note" y="{first + LINE_HEIGHT:.1f}">{escape(note)}</text></g>'
     )

@@ -1,4 +1,4 @@
-"""The data that the script of the page reads: what each node shows when it is opened, and the map of visits."""
+"""The data that the script of the page reads: what each node shows when it is opened, and the map."""
 
 from typing import TypedDict
 
@@ -6,9 +6,10 @@ import numpy as np
 
 from omdt.report import words
 from omdt.report.analysis import Analysis
+from omdt.report.colours import action_colours
 from omdt.report.drawing import runner_up, visits
-from omdt.report.grid import axis
-from omdt.report.visits import through_nodes
+from omdt.report.grid import axes
+from omdt.report.visits import most_asked, through_nodes
 from omdt.tree import LEAF, TreePolicy, printable
 
 MOST_ENTRIES = 1_000_000
@@ -37,11 +38,13 @@ class FeatureData(TypedDict):
 class MapData(TypedDict):
     """The map: features, and the action and the share of visits of each entry.
 
-    `first` holds the features that are shown first, and `left_out` is the number of entries that are not in the map.
+    `colours` has the colour of each action, `first` the features that are shown first, and `left_out` is the number of
+    entries that are not in the map.
     """
 
     features: list[FeatureData]
     actions: list[str]
+    colours: list[str]
     action: list[int]
     share: list[float]
     first: list[int]
@@ -79,27 +82,21 @@ def _facts(tree: TreePolicy, analysis: Analysis, i: int, conditions: list[str]) 
 
 
 def map_data(tree: TreePolicy, analysis: Analysis) -> MapData:
-    """The map of visits; observations with the same step of every feature and the same action are one entry."""
-    axes = [axis(column) for column in analysis.seen.T]
-    steps = np.column_stack([*(a.step for a in axes), analysis.action[analysis.deciding]])
+    """The map; observations with the same step of every feature and the same action are one entry."""
+    found = axes(analysis.seen)
+    steps = np.column_stack([*(one.step for one in found), analysis.action[analysis.deciding]])
     entries, entry = np.unique(steps, axis=0, return_inverse=True)
     share = np.bincount(entry.ravel(), weights=analysis.share[analysis.deciding], minlength=len(entries))
     kept = np.argsort(-share, kind="stable")[: max(1, MOST_ENTRIES // entries.shape[1])]
     return {
         "features": [
-            {"name": printable(name), "labels": a.labels, "steps": entries[kept, j].tolist()}
-            for j, (name, a) in enumerate(zip(tree.feature_names, axes, strict=True))
+            {"name": printable(name), "labels": one.labels, "steps": entries[kept, j].tolist()}
+            for j, (name, one) in enumerate(zip(tree.feature_names, found, strict=True))
         ],
         "actions": [printable(name) for name in tree.action_names],
+        "colours": action_colours(tree),
         "action": entries[kept, -1].tolist(),
         "share": [float(f"{x:.6g}") for x in share[kept]],
-        "first": _first_features(tree, analysis),
+        "first": most_asked(tree, analysis.node_share),
         "left_out": len(entries) - len(kept),
     }
-
-
-def _first_features(tree: TreePolicy, analysis: Analysis) -> list[int]:
-    """The two features that the map shows first: those that the tree asks about most often, or else the first ones."""
-    inner = tree.feature != LEAF
-    asked = np.bincount(tree.feature[inner], weights=analysis.node_share[inner], minlength=len(tree.feature_names))
-    return sorted(np.argsort(-asked, kind="stable")[:2].tolist())

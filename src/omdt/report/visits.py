@@ -18,7 +18,7 @@ def deciding(mdp: MDP) -> Bools:
 
 def discounted_visits(mdp: MDP, action: Ints) -> Floats:
     """[S] the occupancies of a policy: never negative, and exactly 0 in states that it never visits."""
-    return np.maximum(planning.occupancies(mdp, action).value, 0.0)
+    return np.where(planning.visited(mdp, action), np.maximum(planning.occupancies(mdp, action).value, 0.0), 0.0)
 
 
 def visit_shares(mdp: MDP, visits: Floats) -> Floats:
@@ -42,3 +42,15 @@ def through_nodes(tree: TreePolicy, leaf: Ints, weight: Floats) -> Floats:
     for i in reversed(np.flatnonzero(tree.feature != LEAF)):
         through[i] = through[tree.left[i]] + through[tree.right[i]]
     return through
+
+
+def most_asked(tree: TreePolicy, node_share: Floats) -> list[int]:
+    """At most two features for the axes of a map: those that are asked about most often, or else the first ones.
+
+    Args:
+        tree: the tree.
+        node_share: [N] share of the visits that pass each node.
+    """
+    inner = tree.feature != LEAF
+    asked = np.bincount(tree.feature[inner], weights=node_share[inner], minlength=len(tree.feature_names))
+    return sorted(np.argsort(-asked, kind="stable")[:2].tolist())

@@ -1,7 +1,7 @@
 """Rules: what a tree must respect beyond its size."""
 
 from omdt.rules.ceilings import Ceiling
-from omdt.rules.kept import Kept, KeptSplit, Open
+from omdt.rules.kept import Kept, KeptLeaf, KeptNode, KeptSplit, Open
 from omdt.rules.leaf_rules import (
     FALLBACK,
     FORBID,
@@ -30,6 +30,8 @@ __all__ = [
     "FeatureCount",
     "Forbidden",
     "Kept",
+    "KeptLeaf",
+    "KeptNode",
     "KeptSplit",
     "LeastShare",
     "LeavesPerAction",

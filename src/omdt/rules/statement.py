@@ -89,6 +89,16 @@ class Rules:
         """Whether there are rules about which questions may be asked."""
         return self.features is not None or bool(self.without) or bool(self.categorical)
 
+    @property
+    def has_prices(self) -> bool:
+        """Whether questions cost anything."""
+        return any(self.prices.values()) or any(self.prices_once.values())
+
+    @property
+    def about_columns(self) -> bool:
+        """Whether it matters which of two features is asked about, even if the questions divide the states alike."""
+        return self.root is not None or self.max_features is not None or bool(self.prices) or bool(self.prices_once)
+
     def splits(self, mdp: MDP) -> Splits:
         """The questions that the rules leave.
 
@@ -99,7 +109,10 @@ class Rules:
             _column(mdp.feature_names, name, "without")
         named = mdp.feature_names if self.features is None else tuple(self.features)
         return Splits.of(
-            mdp, features=[name for name in named if name not in self.without], categorical=list(self.categorical)
+            mdp,
+            features=[name for name in named if name not in self.without],
+            categorical=list(self.categorical),
+            per_column=self.about_columns,
         )
 
     def on(self, mdp: MDP, splits: Splits) -> tuple[AnyRule, ...]:
@@ -124,7 +137,7 @@ class Rules:
         rules += [self._monotone(text, mdp, splits) for text in self.monotone]
         if self.min_share:
             rules.append(LeastShare(self.min_share))
-        if any(self.prices.values()) or any(self.prices_once.values()):
+        if self.has_prices:
             rules.append(
                 Prices(_vector(self.prices, names, "prices"), _vector(self.prices_once, names, "prices_once"), names)
             )

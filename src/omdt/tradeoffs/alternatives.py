@@ -13,21 +13,25 @@ from omdt.mdp import MDP
 from omdt.methods.search.model import Model
 from omdt.methods.search.settings import SearchSettings
 from omdt.objective import DISCOUNTED_RETURN, Asked
+from omdt.progress import words
 from omdt.rules import FALLBACK, Rule, Rules
 from omdt.solution import MAX, MIN, Solution, Stop
 from omdt.solving import solve, task_of
 from omdt.splits import Splits
 from omdt.task import Size
+from omdt.terminal import cores
 from omdt.tradeoffs.alternatives_collection import Collection
 from omdt.tradeoffs.alternatives_listing import Listing
 from omdt.tradeoffs.alternatives_result import Alternatives, Ended
 from omdt.tradeoffs.alternatives_search import Enumeration
+from omdt.verbs import verb
 from omdt.watch import Watch, one_thread
 
 SOLVING_SHARE = 0.5
 """Part of the time limit for the best tree and its proof, at most. The enumeration needs a good tree, not its proof."""
 
 
+@verb(words.alternatives)
 def alternatives(
     mdp: MDP,
     *,
@@ -39,7 +43,7 @@ def alternatives(
     splits: Splits | None = None,
     time_limit: float | None = None,
     seed: int = 0,
-    threads: int = 1,
+    threads: int | None = None,
     memory_limit: int = 2048,
     unavailable: str = FALLBACK,
     rules: Rules | Sequence[Rule] = (),
@@ -61,7 +65,7 @@ def alternatives(
         splits: the questions a tree may ask; by default thresholds on every feature.
         time_limit: seconds after which what was found so far is returned.
         seed: that of the search for the best tree.
-        threads: how many cores the search for the best tree may use.
+        threads: how many cores the search for the best tree may use; by default all.
         memory_limit: MiB for what is still to be explored.
         unavailable: what a leaf may do where its action is not available, as in `omdt.solve`.
         rules: further rules for the leaves of the trees, as in `omdt.solve`.
@@ -72,7 +76,7 @@ def alternatives(
         InputError: if the limits, the rules or the objective do not fit.
     """
     check_arguments(max_depth, max_leaf_nodes, within, limit)
-    limits = Limits(time_limit, seed=seed, threads=threads, memory_limit=memory_limit)
+    limits = Limits(time_limit, seed=seed, threads=cores() if threads is None else threads, memory_limit=memory_limit)
     size, watch = Size(max_depth, max_leaf_nodes), Watch(time_limit)
     task = task_of(mdp, size, splits, objective, unavailable, rules)
     solution = solve(

@@ -21,7 +21,7 @@ from omdt.tree.nested import NestedNode, from_nested, to_nested
 from omdt.tree.nodes import LEAF, Nodes, leaves_below, levels
 from omdt.tree.pruning import midway, pruned_once, with_leaf, with_node
 from omdt.tree.ranges import same_behaviour
-from omdt.tree.text import indented, question
+from omdt.tree.text import indented, printable, question
 
 NO_EXCEPTIONS = Exceptions()
 
@@ -221,14 +221,17 @@ class TreePolicy:
             observations: [n, F] all observations that can occur.
         """
         X = np.asarray(observations, dtype=np.float64)
-        smaller = self.reduced(X)
-        return replace(
-            smaller,
-            threshold=midway(smaller, X),
-            integer=tuple(bool(whole) for whole in (X == np.floor(X)).all(axis=0)),
-            exceptions=self.exceptions,
-            truths=self.truths,
-        )
+        smaller = replace(self.reduced(X), exceptions=self.exceptions, truths=self.truths)
+        return smaller.tidied(X)
+
+    def tidied(self, observations: ArrayLike) -> Self:
+        """The same tree with thresholds midway between neighbouring values of the observations [n, F].
+
+        Features that are whole numbers in all of them are marked so.
+        """
+        X = self._checked(observations)
+        whole = tuple(bool(whole) for whole in (X == np.floor(X)).all(axis=0))
+        return replace(self, threshold=midway(self, X), integer=whole)
 
     def reduced(self, observations: ArrayLike) -> Self:
         """The tree without the nodes that do not matter for the observations [n, F], with unchanged thresholds."""
@@ -247,8 +250,10 @@ class TreePolicy:
         return self._with(with_node(self, node, child))
 
     def question(self, node: int) -> str:
-        """What a decision node asks, as in `X ≤ 2`; yes leads left."""
+        """What a decision node asks, as in `X ≤ 2`, or `not busy` about a truth value; yes leads left."""
         j = int(self.feature[node])
+        if self.feature_names[j] in self.truths and not self.equality[node] and 0 <= self.threshold[node] < 1:
+            return f"not {printable(self.feature_names[j])}"
         return question(self.feature_names[j], float(self.threshold[node]), bool(self.equality[node]), self.integer[j])
 
     def to_text(self) -> str:

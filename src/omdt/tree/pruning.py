@@ -68,11 +68,15 @@ def _replaced(tree: NodeArrays, node: int, other: int, action: int) -> Nodes:
 
 
 def midway(tree: NodeArrays, X: Floats) -> Floats:
-    """[N] thresholds moved midway between the neighbouring values that occur in X [n, F]; equalities keep theirs."""
+    """[N] thresholds moved midway between the neighbouring values that occur in X [n, F].
+
+    Equalities keep theirs, and so do thresholds that divide nothing.
+    """
     threshold = tree.threshold.copy()
     for j in np.unique(tree.feature[tree.feature != LEAF]):
         values = np.unique(X[:, j])
         nodes = np.flatnonzero((tree.feature == j) & ~tree.equality)
         upper = np.searchsorted(values, threshold[nodes], side="right")
-        threshold[nodes] = midpoints(values)[upper - 1]
+        between = (upper > 0) & (upper < len(values))
+        threshold[nodes[between]] = midpoints(values)[upper[between] - 1]
     return threshold

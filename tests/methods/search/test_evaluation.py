@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import omdt
-from omdt.methods.search.evaluation import Acyclic, Dense, Engine, Sparse, engine
+from omdt.methods.search.evaluation import Acyclic, Engine, Sparse, engine
+from omdt.methods.search.low_rank import Dense
 from omdt.methods.search.model import Model
 from omdt.rules import AvailableOnly
 from omdt.watch import Watch

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omdt import MDP, Splits
-from omdt.methods.search.evaluation import Dense
 from omdt.methods.search.fitting import Fitting, gains_around, shared_leaves, weighted_gains
+from omdt.methods.search.low_rank import Dense
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves
 from omdt.methods.search.ranks import Ranks

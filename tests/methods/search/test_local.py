@@ -193,20 +193,15 @@ def is_quick(steps: list[list[bool]]) -> bool:
 def test_steep_and_quick_climbs_take_turns() -> None:
     """A steep climb evaluates all neighbours per step, a quick one stops at the first that is better."""
     search = started(model_of(environment("frozenlake_8x8"), 3))
-    climbs = [steps_of(search) for _ in range(6)]
-    assert any(len(steps) > 1 for steps in climbs)
-    assert not any(is_quick(steps) for steps in climbs[::2] if steps)
-    assert all(is_quick(steps) for steps in climbs[1::2])
-
-
-def test_both_kinds_of_climb_begin_with_the_same_starts_and_go_on_from_a_best_tree_of_their_own() -> None:
-    search = started(model_of(environment("frozenlake_8x8"), 2))
-    steep, quick = search._next_start(), search._next_start()
-    assert steep == quick
-    search.climb(40)
-    value, tree = search._quick
-    assert value == pytest.approx(search.engine.evaluate(search.policy(tree)))
-    assert value <= search.incumbent.value + search.incumbent.noise
+    kinds: dict[bool, list[list[list[bool]]]] = {False: [], True: []}
+    for _ in range(30):
+        steps = steps_of(search)
+        kinds[search._beginnings.steep].append(steps)
+    assert any(len(steps) > 1 for steps in kinds[True])
+    assert not any(is_quick(steps) for steps in kinds[True] if steps)
+    assert all(is_quick(steps) for steps in kinds[False])
+    # Quick climbs take fewer evaluations, and both kinds have equal shares of these.
+    assert len(kinds[False]) > len(kinds[True]) > 1
 
 
 def test_with_many_states_all_climbs_are_quick() -> None:

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from omdt import MDP
-from omdt.methods.search.evaluation import Dense
 from omdt.methods.search.fitting import Fitting, gains_around
+from omdt.methods.search.low_rank import Dense
 from omdt.methods.search.model import Model
 from omdt.methods.search.neighbours import Candidate, Neighbours
 from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves, replaced

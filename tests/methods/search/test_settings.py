@@ -7,19 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from omdt.methods.search import settings
+from omdt.methods.search import climbing_settings, settings
 from omdt.methods.search.settings import DEFAULTS, SearchSettings
 
 
 def documented() -> dict[str, str]:
     """The fields of the settings that are followed by a docstring, and the docstrings."""
-    module = ast.parse(Path(settings.__file__).read_text(encoding="utf-8"))
-    body = next(node for node in module.body if isinstance(node, ast.ClassDef)).body
     found = {}
-    for node, following in pairwise(body):
-        if isinstance(node, ast.AnnAssign) and isinstance(following, ast.Expr):
-            assert isinstance(node.target, ast.Name)
-            found[node.target.id] = str(ast.literal_eval(following.value))
+    for part in (climbing_settings, settings):
+        module = ast.parse(Path(part.__file__).read_text(encoding="utf-8"))
+        body = next(node for node in module.body if isinstance(node, ast.ClassDef)).body
+        for node, following in pairwise(body):
+            if isinstance(node, ast.AnnAssign) and isinstance(following, ast.Expr):
+                assert isinstance(node.target, ast.Name)
+                found[node.target.id] = str(ast.literal_eval(following.value))
     return found
 
 

@@ -8,8 +8,8 @@ import pytest
 import omdt
 from omdt import planning
 from omdt.methods.search.aggregation import Coarse
-from omdt.methods.search.evaluation import Dense
 from omdt.methods.search.fitting import Fitting, weighted_gains
+from omdt.methods.search.low_rank import Dense
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves
 from omdt.methods.search.ranks import Ranks

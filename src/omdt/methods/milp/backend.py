@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from omdt import planning
 from omdt.errors import FalseClaimError
+from omdt.judging import net_return, violations
 from omdt.limits import Limits
 from omdt.mdp import Floats
 from omdt.methods.milp.encoding import decode
@@ -15,6 +16,7 @@ from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import dual_error, leak, looseness
 from omdt.solution import Stop
+from omdt.task import Task
 from omdt.tree import TreePolicy
 from omdt.watch import Watch
 
@@ -42,6 +44,13 @@ class Answer:
     root_bound: float = math.inf
 
 
+NO_SOLUTION = Answer(None, -math.inf, Stop.COMPLETE)
+"""What is answered on a program that has no solution."""
+
+NOT_STARTED = Answer(None, math.inf, Stop.INTERRUPTED)
+"""What is answered if Ctrl-C was pressed before a solver began."""
+
+
 def stop_of(status: str, stops: dict[str, Stop], *, interrupted: bool) -> Stop:
     """What a solver's status means by its table; one that is not in it proves nothing."""
     return stops.get(status, Stop.INTERRUPTED if interrupted else Stop.HEURISTIC)
@@ -57,8 +66,15 @@ class Backend(Protocol):
         """The solver's package, or an error that names the extra to install."""
         ...
 
-    def run(self, model: Model, start: Floats, limits: Limits, record: "Record") -> Answer:
-        """Solve the program from a start solution; `record` hears of solutions and bounds."""
+    def run(self, model: Model, start: Floats | None, limits: Limits, record: "Record") -> Answer:
+        """Solve the program; `record` hears of solutions and bounds.
+
+        Args:
+            model: the program.
+            start: [columns] a solution to start from; without one the program may have none.
+            limits: how much work is allowed.
+            record: what is known so far, and the clock.
+        """
         ...
 
 
@@ -93,11 +109,22 @@ def interruptible(work: Callable[[], object], interrupt: Callable[[], object]) -
 
 
 class Record:
-    """The best tree so far with its exact return, and the lowest bound; progress is reported as they improve."""
+    """The best tree so far with its exact return, and the lowest bound; progress is reported as they improve.
 
-    def __init__(self, model: Model, tree: TreePolicy, bound: float, watch: Watch, dual_tolerance: float) -> None:
+    Attributes:
+        tree: the best tree that keeps the rules; None if none is known.
+        value: its return, net of prices.
+        refused: solutions whose trees break a limit by less than the solver can see.
+    """
+
+    def __init__(
+        self, model: Model, tree: TreePolicy | None, bound: float, watch: Watch, dual_tolerance: float
+    ) -> None:
         self.model, self.watch = model, watch
-        self.tree, self.value, self.leak = tree, self._return_of(tree), leak(model, tree)
+        self.tree, self.value, self.leak = tree, -math.inf, 0.0
+        if tree is not None:
+            self.value, self.leak = self._return_of(tree), leak(model, tree)
+        self.refused: list[Floats] = []
         self.limit, self.dual = bound, math.inf
         self.error = dual_error(model, dual_tolerance)
 
@@ -111,12 +138,17 @@ class Record:
         tree = decode(self.model, vector)
         value, claimed = self._return_of(tree), self.model.claimed_return(vector)
         tolerated = leak(self.model, tree, looseness(self.model, vector))
-        if abs(claimed - value) > 2 * tolerated + self.error:
+        # A solution may pay more for its questions than its tree does.
+        wrong = claimed - value if self._task is not None else abs(claimed - value)
+        if wrong > 2 * tolerated + self.error:
             raise FalseClaimError(
                 f"the solver's solution claims a return of {claimed!r}, its tree returns {value!r}, "
                 f"and the tolerances explain a difference of {2 * tolerated + self.error:.1e} only"
             )
         if value > self.value:
+            if self._task is not None and next(violations(self._task, tree), None) is not None:
+                self.refused.append(vector)
+                return
             self.tree, self.value, self.leak = tree, value, tolerated
             self.watch.report(self.value, self.bound)
 
@@ -125,9 +157,16 @@ class Record:
         dual = objective * self.model.unit
         if dual < self.dual:
             before, self.dual = self.bound, dual
-            if self.bound < before:
+            if self.bound < before and self.tree is not None:
                 self.watch.report(self.value, self.bound)
 
+    @property
+    def _task(self) -> Task | None:
+        demands = self.model.parts.demands
+        return None if demands is None else demands.task
+
     def _return_of(self, tree: TreePolicy) -> float:
+        if self._task is not None:
+            return net_return(self._task, tree).value
         parts = self.model.parts
         return planning.evaluate(parts.mdp, tree, parts.questions.observations)

@@ -9,6 +9,7 @@ from omdt.divisions import answers
 from omdt.mdp import Bools, Floats
 from omdt.methods.milp.forms import Parts, division
 from omdt.methods.milp.formulation import Model
+from omdt.methods.milp.ruled_encoding import encode_ruled
 from omdt.tree import LEAF, Attach, Nodes, TreePolicy
 
 
@@ -33,6 +34,11 @@ def encode(model: Model, tree: TreePolicy) -> Floats:
     visits = np.maximum(planning.occupancies(mdp, policy).value, 0.0)
     vector[first["x"] :] = np.where(taken, visits[parts.state] / parts.scale, 0.0)
     return vector
+
+
+def start_vector(model: Model, tree: TreePolicy) -> Floats | None:
+    """[columns] the solution that stands for a tree; None if a tree under rules asks what the program has merged."""
+    return encode(model, tree) if model.parts.demands is None else encode_ruled(model, model.parts.demands, tree)
 
 
 def decode(model: Model, vector: Floats) -> TreePolicy:

@@ -6,6 +6,7 @@ import numpy as np
 
 from omdt import planning
 from omdt.mdp import MDP, Bools, Floats, Ints
+from omdt.methods.milp.demands import Demands
 from omdt.methods.milp.occupancy import MARGIN, flow_matrix, horizon, occupancy_bounds
 from omdt.splits import Splits
 from omdt.watch import Watch
@@ -48,6 +49,7 @@ class Parts:
         unit: see objective.
         budget: whether the objective must be at least −1.
         tuning: what suits the solver.
+        demands: what rules ask of the full tree; None without rules.
     """
 
     mdp: MDP
@@ -69,6 +71,7 @@ class Parts:
     unit: float
     budget: bool
     tuning: Tuning
+    demands: Demands | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -104,7 +107,7 @@ def paper_parts(mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes:
     unit = float(np.abs(mdp.rewards).max()) or 1.0
     return Parts(
         mdp=mdp,
-        depth=_smallest(max_depth, max_leaf_nodes, None if len(questions) else 1),
+        depth=smallest_depth(max_depth, max_leaf_nodes, None if len(questions) else 1),
         max_leaves=max_leaf_nodes,
         questions=questions,
         no_split=max_leaf_nodes is not None,
@@ -144,7 +147,7 @@ def strong_parts(mdp: MDP, splits: Splits, max_depth: int | None, max_leaf_nodes
     state, action = np.nonzero(is_first)
     return Parts(
         mdp=mdp,
-        depth=_smallest(max_depth, max_leaf_nodes, useful),
+        depth=smallest_depth(max_depth, max_leaf_nodes, useful),
         max_leaves=max_leaf_nodes,
         questions=replace(
             splits, feature=splits.feature[kept], threshold=splits.threshold[kept], equality=splits.equality[kept]
@@ -174,7 +177,7 @@ def weigh(parts: Parts, start_value: float | None, occupancy_watch: Watch | None
     q = planning.q_values(mdp, values)
     optimal = planning.expected_return(mdp, values)
     if start_value is None:
-        start_value = planning.expected_return(mdp, planning.worst_values(mdp)).lower
+        start_value = planning.expected_return(mdp, planning.worst_values(mdp)).lower - _most_paid(parts)
     size = max(abs(optimal.value), float(np.abs(mdp.rewards).max())) or 1.0
     budget = max((optimal.upper - start_value) * (1 + MARGIN), MARGIN * size)
     lost = np.maximum(values.value[parts.state] - q.value[parts.state, parts.action], 0.0)
@@ -193,12 +196,20 @@ def weigh(parts: Parts, start_value: float | None, occupancy_watch: Watch | None
     )
 
 
+def _most_paid(parts: Parts) -> float:
+    """No tree pays more for its questions."""
+    prices = None if parts.demands is None else parts.demands.task.prices
+    if prices is None:
+        return 0.0
+    return float(horizon(parts.mdp) * parts.depth * prices.per_use.max() + prices.once.sum())
+
+
 def division(side: Bools) -> bytes:
     """The same bytes for a division of the rows into two sets and for its mirror image."""
     return np.packbits(side ^ side[0]).tobytes()
 
 
-def _smallest(max_depth: int | None, *leaves: int | None) -> int:
+def smallest_depth(max_depth: int | None, *leaves: int | None) -> int:
     """The depth of the full tree that holds every tree within the limits."""
     return min(limit for limit in (max_depth, *(n - 1 for n in leaves if n is not None)) if limit is not None)
 

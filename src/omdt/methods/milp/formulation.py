@@ -60,8 +60,11 @@ from omdt.errors import InputError
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.methods.milp.forms import Parts, Tuning, paper_parts, strong_parts, weigh
 from omdt.methods.milp.rows import Rows, names
+from omdt.methods.milp.rule_rows import RuleColumns, RuleRows
+from omdt.methods.milp.ruled_forms import ruled_parts, with_demands
 from omdt.methods.options import FORMS, choice
 from omdt.splits import Splits
+from omdt.task import Task
 from omdt.watch import Watch
 
 MAX_ENTRIES = 20_000_000
@@ -85,7 +88,7 @@ class Model:
         priority: [columns] the higher, the earlier a solver should branch on the variable.
         column_names: name of each column, as in b[0,3].
         row_names: name of each row, as in flow[7].
-        first: where the columns of b, c, d, π and x begin.
+        first: where the columns of b, c, d, π and x begin, and those of rules (`rule_rows.py`).
         parts: what the columns stand for.
     """
 
@@ -145,6 +148,36 @@ def formulate(
     return assemble(parts)
 
 
+def formulate_task(
+    task: Task,
+    *,
+    form: str = "strong",
+    start_value: float | None = None,
+    occupancy_watch: Watch | None = None,
+    tuning: Tuning | None = None,
+) -> Model:
+    """The program whose best solutions are the best trees of a task, rules included; see `formulate`.
+
+    Raises:
+        InputError: if there is a rule for which there are no rows, or no tree of this size keeps the kept nodes.
+    """
+    if not task.rules:
+        return formulate(
+            task.problem,
+            task.splits,
+            max_depth=task.size.max_depth,
+            max_leaf_nodes=task.size.max_leaf_nodes,
+            form=form,
+            start_value=start_value,
+            occupancy_watch=occupancy_watch,
+            tuning=tuning,
+        )
+    parts = ruled_parts(task, form, tuning or Tuning())
+    _refuse_giants(parts)
+    parts = with_demands(parts, task)
+    return assemble(parts if form == "paper" else weigh(parts, start_value, occupancy_watch))
+
+
 def _refuse_giants(parts: Parts) -> None:
     kinds, (S, A) = len(parts.states), parts.mdp.rewards.shape
     paths = parts.n_nodes * kinds * (1 + parts.n_questions // 2)
@@ -161,38 +194,65 @@ def assemble(parts: Parts) -> Model:
     """The arrays of the program whose parts are given."""
     nodes, leaves, K, A = parts.n_nodes, parts.n_leaves, parts.n_questions, parts.mdp.n_actions
     U, X, choices = len(parts.states), len(parts.state), int(parts.n_classes.sum())
+    further = None if parts.demands is None else RuleColumns(parts, parts.demands)
     sizes = {"b": nodes * K, "c": leaves * A, "d": nodes * U, "π": choices, "x": X}
+    sizes |= {} if further is None else further.sizes
     *begin, width = np.cumsum([0, *sizes.values()]).tolist()
     rows = Rows(parts, dict(zip(sizes, begin, strict=True)), width)
-    rows.of_the_paper()
-    if parts.budget:
-        rows.budget()
-    if parts.tuning.symmetry_rows:
-        rows.symmetry()
+    objective = np.concatenate([parts.objective * parts.scale, _worth(parts, further)])
+    _add_rows(rows, objective, further)
     level = np.floor(np.log2(np.arange(nodes) + 1)).astype(np.int64)
+    counts = [begin[2] - begin[1], begin[4] - begin[2], width - begin[4]]
     return Model(
         A=sparse.csr_array(sparse.vstack(rows.blocks, format="csr")),
         row_lower=np.concatenate(rows.lower),
         row_upper=np.concatenate(rows.upper),
         lower=np.zeros(width),
-        upper=np.concatenate([np.ones(width - X), parts.most / parts.scale]),
-        integer=np.repeat([True, parts.tuning.integer_paths, False], [begin[2], begin[4] - begin[2], X]),
-        objective=np.concatenate([np.zeros(width - X), parts.objective * parts.scale]),
+        upper=np.concatenate([*_most(parts), np.ones(width - begin[4] - X)]),
+        integer=np.repeat([True, parts.tuning.integer_paths, False], [begin[2], *counts[1:]]),
+        objective=np.concatenate([np.zeros(begin[4]), objective]),
         offset=parts.offset,
         unit=parts.unit,
-        priority=np.concatenate(
-            [np.repeat(2 + parts.depth - level, K), np.repeat([2, 1, 0], [begin[2] - begin[1], begin[4] - begin[2], X])]
-        ),
-        column_names=tuple(_column_names(parts)),
+        priority=np.concatenate([np.repeat(2 + parts.depth - level, K), np.repeat([2, 1, 0], counts)]),
+        column_names=tuple(_column_names(parts, further)),
         row_names=tuple(rows.names),
         first=rows.first,
         parts=parts,
     )
 
 
-def _column_names(parts: Parts) -> Iterator[str]:
+def _worth(parts: Parts, further: RuleColumns | None) -> Floats:
+    """What a unit of each column of rules is worth, in units of the objective."""
+    return np.zeros(0) if further is None else -further.costs / parts.unit
+
+
+def _add_rows(rows: Rows, objective: Floats, further: RuleColumns | None) -> None:
+    parts = rows.parts
+    rows.of_the_paper()
+    if parts.budget:
+        rows.budget(objective)
+    if parts.demands is not None and further is not None:
+        RuleRows(rows, further, parts.demands).add()
+    elif parts.tuning.symmetry_rows:
+        rows.symmetry()
+
+
+def _most(parts: Parts) -> list[Floats]:
+    """The upper bounds of b, c, d, π and x."""
+    demands, kinds = parts.demands, parts.n_nodes * len(parts.states)
+    if demands is None:
+        asks, names = np.ones(parts.n_nodes * parts.n_questions), np.ones(parts.n_leaves * parts.mdp.n_actions)
+        acts = np.ones(int(parts.n_classes.sum()))
+    else:
+        asks, names, acts = (it.ravel().astype(np.float64) for it in (demands.asks, demands.names, demands.acts))
+    return [asks, names, np.ones(kinds), acts, parts.most / parts.scale]
+
+
+def _column_names(parts: Parts, further: RuleColumns | None) -> Iterator[str]:
     yield from names("b", product(range(parts.n_nodes), range(parts.n_questions)))
     yield from names("c", product(range(parts.n_leaves), range(parts.mdp.n_actions)))
     yield from names("d", ((s, m) for m in range(parts.n_nodes) for s in parts.states))
     yield from names("π", ((s, q) for s, n in zip(parts.states, parts.n_classes, strict=True) for q in range(n)))
     yield from names("x", zip(parts.state, parts.action, strict=True))
+    for letter, index in () if further is None else further.names:
+        yield from names(letter, [index])

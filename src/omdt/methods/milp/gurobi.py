@@ -8,7 +8,7 @@ import numpy as np
 from omdt.errors import InputError, require
 from omdt.limits import Limits
 from omdt.mdp import Floats
-from omdt.methods.milp.backend import Answer, Record, SolverError, interruptible, stop_of
+from omdt.methods.milp.backend import NO_SOLUTION, Answer, Record, SolverError, interruptible, stop_of
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import TOLERANCE
@@ -27,7 +27,10 @@ STOPS = {
 }
 """What Gurobi's status means; any other is no proof of anything."""
 
-IMPOSSIBLE = ("INFEASIBLE", "UNBOUNDED", "INF_OR_UNBD")
+INFEASIBLE = ("INFEASIBLE", "INF_OR_UNBD")
+"""No program here is unbounded, since all columns have bounds."""
+
+IMPOSSIBLE = ("UNBOUNDED",)
 
 
 def load() -> Any:
@@ -36,7 +39,7 @@ def load() -> Any:
     return import_module("gurobipy")
 
 
-def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
+def run(model: Model, start: Floats | None, limits: Limits, record: Record) -> Answer:
     """Solve the program with Gurobi."""
     gurobipy = load()
     parameters = {
@@ -64,21 +67,25 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
         raise SolverError(f"Gurobi: {error}") from error
 
 
-def _solved(model: Model, start: Floats, record: Record, solver: Any, GRB: Any) -> Answer:
+def _solved(model: Model, start: Floats | None, record: Record, solver: Any, GRB: Any) -> Answer:
     vtypes = np.where(model.integer, GRB.INTEGER, GRB.CONTINUOUS)
     z = solver.addMVar(len(model.objective), model.lower, model.upper, model.objective, vtypes)
     solver.ModelSense, solver.ObjCon = GRB.MAXIMIZE, model.offset / model.unit
     equal, above = model.row_lower == model.row_upper, np.isinf(model.row_upper)
     senses = np.where(equal, GRB.EQUAL, np.where(above, GRB.GREATER_EQUAL, GRB.LESS_EQUAL))
     solver.addMConstr(model.A, z, senses, np.where(above, model.row_lower, model.row_upper))
-    z.BranchPriority, z.Start = model.priority.astype(np.int32), start
+    z.BranchPriority = model.priority.astype(np.int32)
+    if start is not None:
+        z.Start = start
     watcher = _Watcher(record, z, GRB.Callback)
     interrupted = interruptible(lambda: solver.optimize(watcher), solver.terminate)
     if watcher.failure is not None:
         raise watcher.failure
-    names = {getattr(GRB.Status, name): name for name in (*STOPS, *IMPOSSIBLE)}
+    names = {getattr(GRB.Status, name): name for name in (*STOPS, *INFEASIBLE, *IMPOSSIBLE)}
     status = names.get(solver.Status, str(solver.Status))
-    if status in IMPOSSIBLE:
+    if status in INFEASIBLE and start is None:
+        return NO_SOLUTION
+    if status in (*INFEASIBLE, *IMPOSSIBLE):
         raise SolverError(f"Gurobi ended with the status {status} on a program that has a solution")
     return Answer(
         vector=np.array(z.X) if solver.SolCount else None,

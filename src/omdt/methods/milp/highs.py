@@ -13,7 +13,7 @@ from scipy import sparse
 from omdt.errors import require
 from omdt.limits import Limits
 from omdt.mdp import Floats
-from omdt.methods.milp.backend import Answer, Record, SolverError, interruptible, stop_of
+from omdt.methods.milp.backend import NO_SOLUTION, NOT_STARTED, Answer, Record, SolverError, interruptible, stop_of
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import TOLERANCE
@@ -32,7 +32,10 @@ STOPS = {
 }
 """What HiGHS's status means; any other is no proof of anything."""
 
-IMPOSSIBLE = ("kInfeasible", "kUnbounded", "kUnboundedOrInfeasible", "kModelError", "kLoadError")
+INFEASIBLE = ("kInfeasible", "kUnboundedOrInfeasible")
+"""No program here is unbounded, since all columns have bounds."""
+
+IMPOSSIBLE = ("kUnbounded", "kModelError", "kLoadError")
 
 
 def load() -> Any:
@@ -41,7 +44,7 @@ def load() -> Any:
     return import_module("highspy")
 
 
-def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
+def run(model: Model, start: Floats | None, limits: Limits, record: Record) -> Answer:
     """Solve the program with HiGHS."""
     highspy = load()
     solver = highspy.Highs()
@@ -59,10 +62,14 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
     }
     for name, value in options.items():
         _check(solver.setOptionValue(name, value), f"does not accept {name} = {value}")
-    _check(solver.passModel(_program(model, highspy)), "does not accept the program")
-    solution = highspy.HighsSolution()
-    solution.col_value = start
-    _check(solver.setSolution(solution), "does not accept the start solution")
+    with record.watch.catching_interrupts():
+        _check(solver.passModel(_program(model, highspy)), "does not accept the program")
+    if record.watch.interrupted:
+        return NOT_STARTED
+    if start is not None:
+        solution = highspy.HighsSolution()
+        solution.col_value = start
+        _check(solver.setSolution(solution), "does not accept the start solution")
 
     watcher = _Watcher(record)
     solver.cbMipImprovingSolution += watcher.solution
@@ -72,7 +79,9 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
     if watcher.failure is not None:
         raise watcher.failure
     status, info = solver.getModelStatus().name, solver.getInfo()
-    if status in IMPOSSIBLE:
+    if status in INFEASIBLE and start is None:
+        return NO_SOLUTION
+    if status in (*INFEASIBLE, *IMPOSSIBLE):
         raise SolverError(f"HiGHS ended with the status {status} on a program that has a solution")
     found = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
     return Answer(

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from scipy import sparse
 
-from omdt.mdp import Bools, Floats, Ints
+from omdt.mdp import Floats
+from omdt.methods.milp.demands import ancestors, descendants, last_right_turn
 from omdt.methods.milp.forms import Parts
 from omdt.methods.milp.occupancy import flow_matrix
 
@@ -35,14 +36,25 @@ class Rows:
         lower: Floats | float,
         upper: Floats | float,
     ) -> None:
-        """Rows of one sort, given by the matrices in front of the columns of b, c, d, π and x."""
+        """Rows of one sort, given by the matrices in front of the columns of each variable."""
         height = next(iter(columns.values())).shape[0]
         if height == 0:
             return
         ends = [*list(self.first.values())[1:], self.width]
         widths = {name: end - begin for (name, begin), end in zip(self.first.items(), ends, strict=True)}
         blocks = [columns.get(name, sparse.csr_array((height, width))) for name, width in widths.items()]
-        block = sparse.csr_array(sparse.hstack(blocks, format="csr"))
+        self._append(sort, indices, sparse.csr_array(sparse.hstack(blocks, format="csr")), lower, upper)
+
+    def _append(
+        self,
+        sort: str,
+        indices: Iterable[Sequence[int]],
+        block: sparse.csr_array,
+        lower: Floats | float,
+        upper: Floats | float,
+    ) -> None:
+        """Rows of one sort, given by their matrix."""
+        height = block.shape[0]
         block.eliminate_zeros()
         self.blocks.append(block)
         self.lower.append(np.broadcast_to(lower, height).astype(np.float64))
@@ -52,7 +64,7 @@ class Rows:
     def of_the_paper(self) -> None:
         """flow, ask, path, act, follow, one, link and size."""
         parts, mdp = self.parts, self.parts.mdp
-        nodes, leaves, K, A = parts.n_nodes, parts.n_leaves, parts.n_questions, mdp.n_actions
+        nodes, leaves, K = parts.n_nodes, parts.n_leaves, parts.n_questions
         U, choices = len(parts.states), len(self.kind)
         flow = flow_matrix(mdp, parts.state, parts.action) * parts.scale[None, :] / parts.flow_unit[:, None]
         inflow = mdp.initial / parts.flow_unit
@@ -67,9 +79,7 @@ class Rows:
             0,
             0,
         )
-        self.add(
-            "act", ((t,) for t in range(leaves)), {"c": sparse.kron(sparse.eye_array(leaves), np.ones((1, A)))}, 1, 1
-        )
+        self._act()
         for t in range(leaves):
             self._follow(t)
         one = sparse.csr_array((np.ones(choices), (self.kind, np.arange(choices))), shape=(U, choices))
@@ -79,9 +89,22 @@ class Rows:
             split = sparse.csr_array(np.tile(np.arange(K) > 0, nodes)[None, :].astype(np.float64))
             self.add("size", [()], {"b": split}, -np.inf, parts.max_leaves - 1)
 
+    def _act(self) -> None:
+        """Every leaf has one action; under rules, a leaf that does not exist has none."""
+        parts, leaves = self.parts, self.parts.n_leaves
+        columns = {"c": sparse.kron(sparse.eye_array(leaves), np.ones((1, parts.mdp.n_actions)))}
+        if parts.demands is not None:
+            missing = sparse.lil_array((leaves, parts.n_nodes * parts.n_questions))
+            for t in range(leaves):
+                turn = last_right_turn(parts.depth, t)
+                if turn is not None:
+                    missing[t, turn * parts.n_questions] = 1
+            columns["b"] = missing
+        self.add("act", ((t,) for t in range(leaves)), columns, 1, 1)
+
     def _follow(self, t: int) -> None:
         parts, U, choices = self.parts, len(self.parts.states), len(self.kind)
-        m, right = _ancestors(parts.depth, t)
+        m, right = ancestors(parts.depth, t)
         signs = np.where(right, 1.0, -1.0)
         directions = sparse.csr_array(
             (
@@ -121,23 +144,26 @@ class Rows:
             0,
         )
 
-    def budget(self) -> None:
-        """At most the budget may be lost."""
-        worth = self.parts.objective * self.parts.scale
-        self.add("budget", [()], {"x": sparse.csr_array(worth[None, :])}, -1, np.inf)
+    def budget(self, objective: Floats) -> None:
+        """At most the budget may be lost; the objective is given per column from x on."""
+        before = np.zeros(self.width - len(objective))
+        self._append("budget", [()], sparse.csr_array(np.append(before, objective)[None, :]), -1, np.inf)
 
     def symmetry(self) -> None:
         """twins, alike, shape and order."""
         parts = self.parts
+        self.shape()
         for m in range(parts.n_nodes):
-            children = [child for child in (2 * m + 1, 2 * m + 2) if child < parts.n_nodes]
-            if children:
-                self._shape(m, children)
-            else:
+            if 2 * m + 1 >= parts.n_nodes:
                 self._twins(m)
             for child in (2 * m + 1, 2 * m + 2):
-                for below in _descendants(child, parts.n_nodes):
+                for below in descendants(child, parts.n_nodes):
                     self._order(m, below, right=child == 2 * m + 2)
+
+    def shape(self) -> None:
+        """Below a node without a split there are no splits."""
+        for m in range(self.parts.n_nodes // 2):
+            self._shape(m, [2 * m + 1, 2 * m + 2])
 
     def _shape(self, m: int, children: list[int]) -> None:
         entries = sparse.lil_array((len(children), self.parts.n_nodes * self.parts.n_questions))
@@ -170,18 +196,3 @@ class Rows:
         entries[:, below * K : (below + 1) * K] = useless[rows]
         entries[np.arange(len(rows)), m * K + rows] = 1
         self.add("order", ((m, k, below) for k in rows.tolist()), {"b": entries}, -np.inf, 1)
-
-
-def _ancestors(depth: int, t: int) -> tuple[Ints, Bools]:
-    """The nodes above leaf t from the root down, and whether it lies on their right."""
-    right = np.array([t >> (depth - 1 - level) & 1 for level in range(depth)], dtype=np.bool_)
-    nodes = np.array([2**level - 1 + (t >> (depth - level)) for level in range(depth)], dtype=np.int64)
-    return nodes, right
-
-
-def _descendants(m: int, n_nodes: int) -> Iterator[int]:
-    """A node and all nodes below it."""
-    if m < n_nodes:
-        yield m
-        yield from _descendants(2 * m + 1, n_nodes)
-        yield from _descendants(2 * m + 2, n_nodes)

@@ -13,7 +13,7 @@ import numpy as np
 from omdt.errors import require
 from omdt.limits import Limits
 from omdt.mdp import Floats
-from omdt.methods.milp.backend import Answer, Record, SolverError, interruptible, stop_of
+from omdt.methods.milp.backend import NO_SOLUTION, NOT_STARTED, Answer, Record, SolverError, interruptible, stop_of
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import TOLERANCE
@@ -32,7 +32,10 @@ STOPS = {
 }
 """What SCIP's status means; any other is no proof of anything."""
 
-IMPOSSIBLE = ("infeasible", "unbounded", "inforunbd")
+INFEASIBLE = ("infeasible", "inforunbd")
+"""No program here is unbounded, since all columns have bounds."""
+
+IMPOSSIBLE = ("unbounded",)
 
 
 def load() -> Any:
@@ -41,7 +44,7 @@ def load() -> Any:
     return import_module("pyscipopt")
 
 
-def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
+def run(model: Model, start: Floats | None, limits: Limits, record: Record) -> Answer:
     """Solve the program with SCIP."""
     pyscipopt = load()
     solver = pyscipopt.Model()
@@ -62,18 +65,24 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
             "misc/catchctrlc": False,
         }
     )
-    variables = _program(model, solver, pyscipopt.quicksum)
-    solution = solver.createSol()
-    for variable, value in zip(variables, start, strict=True):
-        solver.setSolVal(solution, variable, value)
-    solver.addSol(solution)
+    with record.watch.catching_interrupts():
+        variables = _program(model, solver, pyscipopt.quicksum)
+    if record.watch.interrupted:
+        return NOT_STARTED
+    if start is not None:
+        solution = solver.createSol()
+        for variable, value in zip(variables, start, strict=True):
+            solver.setSolVal(solution, variable, value)
+        solver.addSol(solution)
     watcher = _watcher(record, variables, pyscipopt)
     solver.includeEventhdlr(watcher, "watcher", "passes solutions and bounds on")
     interrupted = interruptible(solver.optimizeNogil, solver.interruptSolve)
     if watcher.failure is not None:
         raise watcher.failure
     status = solver.getStatus()
-    if status in IMPOSSIBLE:
+    if status in INFEASIBLE and start is None:
+        return NO_SOLUTION
+    if status in (*INFEASIBLE, *IMPOSSIBLE):
         raise SolverError(f"SCIP ended with the status {status} on a program that has a solution")
     root_bound = solver.getDualboundRoot()
     best = solver.getBestSol() if solver.getNSols() else None
@@ -87,7 +96,7 @@ def run(model: Model, start: Floats, limits: Limits, record: Record) -> Answer:
 
 
 def _program(model: Model, solver: Any, quicksum: Any) -> list[Any]:
-    """Tell the solver the program; its variables, one a column."""
+    """Tell the solver the program; its variables, one per column."""
     variables = [
         solver.addVar(name, "I" if integer else "C", lower, upper, objective)
         for name, integer, lower, upper, objective in zip(

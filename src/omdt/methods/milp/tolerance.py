@@ -23,7 +23,8 @@ and what its tree returns differ by at most
 
     leak(T) = ε ((4D + 5) Σ_{q not of T} |A^T(s, q)| M_sq + Σ_s flow_unit_s |V^T − V̂|(s)).
 
-A larger difference means that the solution is not that tree, and is an error. A branch is also closed when its
+Under prices, v and o may be too low by as much, and what a solution pays beyond that is not seen: its tree returns no
+less. A larger difference means that the solution is not that tree, and is an error. A branch is also closed when its
 relaxation is such a solution; what else is in that branch may be better than T by the leak, so the bound is widened by
 it, too.
 
@@ -75,4 +76,10 @@ def leak(model: Model, tree: TreePolicy, tolerance: float = TOLERANCE) -> float:
     other = (parts.classes[s, parts.action] != parts.classes[s, policy[s]]) & (parts.kind[s] >= 0)
     strayed = float((np.abs(advantages[s, parts.action]) * parts.most)[other].sum())
     residual = float((parts.flow_unit * np.abs(values.value - parts.reference)).sum())
-    return tolerance * ((4 * parts.depth + 5) * strayed + residual)
+    return tolerance * ((4 * parts.depth + 5) * (strayed + _payable(model)) + residual)
+
+
+def _payable(model: Model) -> float:
+    """What all columns of payments cost together, in units of the return; each may be too low by as much as d."""
+    begin = model.first["x"] + len(model.parts.state)
+    return -model.unit * float(model.objective[begin:].sum())

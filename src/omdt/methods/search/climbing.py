@@ -9,6 +9,7 @@ from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Tree, to_policy
 from omdt.methods.search.ranks import Ranks
+from omdt.methods.search.ruled.climbing import RuledClimbing
 from omdt.methods.search.settings import DEFAULTS
 from omdt.task import Task
 from omdt.tree import TreePolicy
@@ -57,6 +58,8 @@ class Climber(Protocol):
 
 def climber(model: Model, incumbent: Incumbent, seed: int, watch: Watch) -> Climber:
     """The local search that fits a task: gains need a discount, so without one climbs take place on guides."""
+    if not model.task.only_leaf_rules:
+        return RuledClimbing(model, incumbent, seed, watch)
     kind = GuidedSearch if model.mdp.discount == 1 else LocalSearch
     return kind(model, incumbent, seed, watch)
 
@@ -72,4 +75,4 @@ def local_search(task: Task, limits: Limits, watch: Watch) -> TreePolicy:
     search.start()
     while watch.remaining > 0 and not (search.single or incumbent.optimal_reached):
         search.climb(1)
-    return to_policy(search.best, task.splits, model.mdp)
+    return to_policy(search.best, model.splits, model.mdp)

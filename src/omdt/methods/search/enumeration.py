@@ -28,6 +28,8 @@ DEEP = 60
 def can_enumerate(model: Model) -> bool:
     """Whether evaluating all trees takes less time than the exact search, or there are no trees but single leaves."""
     mdp, settings, size, questions = model.mdp, model.settings, model.size, len(model.task.splits)
+    if not model.task.only_leaf_rules:
+        return False
     if size.depth == 0 or questions == 0:
         return True
     if mdp.discount == 1:

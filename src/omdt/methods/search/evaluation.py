@@ -1,26 +1,20 @@
-"""Evaluation: the returns of many policies that differ in few states, as fast as the shape of the MDP allows.
+"""Evaluation: the returns of many policies, as fast as the shape of the MDP allows. There are three engines:
 
-Let V be the values and x the occupancies of a base policy π, and N = (I − γ P_π)⁻¹. A policy that plays other actions
-in a set C of states returns
-
-    J' = J + x_C · (I − γ (P' − P_π)_C N_{·C})⁻¹ A_C,        A_C = advantages of the new actions under π,
-
-a linear system of the size of C (Woodbury). There are three engines:
-
-- `Acyclic`: no state can be visited twice, except by staying in it; one pass in topological order is exact.
-- `Dense`: few states; N is kept, and other policies are evaluated by low-rank updates.
+- `Acyclic`: no state can be visited twice, except by staying in it; one pass over the states that a policy visits, in
+  topological order, is exact.
+- `Dense`: few states; a dense inverse is kept, and other policies are evaluated by low-rank updates (`low_rank`).
 - `Sparse`: many states; sparse factors are kept, and precondition the systems of other policies.
 """
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numba import njit
 from scipy import sparse
 
 from omdt import planning
-from omdt.lapack import solve_in_place
 from omdt.mdp import Floats, Ints
+from omdt.methods.search.low_rank import Dense, advantages
 from omdt.methods.search.model import Model
 from omdt.methods.search.sweeps import forward
 from omdt.systems import System, Use, step_seconds
@@ -84,11 +78,11 @@ class Acyclic:
         values = _backward(self.model.arrays, self.order, policy)
         self.value = float(self.model.mdp.initial @ values)
         self.occupancies = forward(self.model.arrays, self.order, policy, 1)
-        self.advantages = _advantages(self.model, values)
+        self.advantages = advantages(self.model, values)
 
     def evaluate(self, policy: Ints) -> float:
         """The return of a policy."""
-        return float(self.model.mdp.initial @ _backward(self.model.arrays, self.order, policy))
+        return float(_visited_return(self.model.arrays, self.order, policy))
 
 
 @njit(cache=True)
@@ -110,84 +104,25 @@ def _backward(arrays, order, policy):  # type: ignore[no-untyped-def]
     return values
 
 
-class Base(NamedTuple):
-    """What low-rank updates need: the base policy, and no more of the MDP than its steps.
-
-    Evaluations take a few microseconds, of which every array that is passed takes a part.
-
-    Attributes:
-        indptr: [S·A + 1] where the transitions of row s·A + a begin.
-        indices: successors.
-        discounted: probabilities of the transitions times the discount.
-        policy: [S] its actions.
-        inverse: [S, S] N.
-        occupancies: [S] x.
-        advantages: [S, A] advantages of every action.
-    """
-
-    indptr: Ints
-    indices: Ints
-    discounted: Floats
-    policy: Ints
-    inverse: Floats
-    occupancies: Floats
-    advantages: Floats
-
-
-class Dense:
-    """Evaluates policies by low-rank updates of the inverse of a dense matrix."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.states = np.arange(model.mdp.n_states)
-
-    def rebase(self, policy: Ints) -> None:
-        """Make this the base policy."""
-        mdp = self.model.mdp
-        rows = mdp.transitions[self.states * mdp.n_actions + policy].toarray()
-        inverse = np.linalg.inv(np.eye(mdp.n_states) - mdp.discount * rows)
-        values = inverse @ mdp.rewards[self.states, policy]
-        self.value = float(mdp.initial @ values)
-        self.occupancies = mdp.initial @ inverse
-        self.advantages = _advantages(self.model, values)
-        arrays = self.model.arrays
-        steps = (arrays.indptr, arrays.indices, arrays.discounted)
-        self.base = Base(*steps, policy.copy(), inverse, self.occupancies, self.advantages)
-
-    def evaluate(self, policy: Ints) -> float:
-        """The return of a policy."""
-        return self.value + float(_gain(self.base, policy))
-
-
 @njit(cache=True)
-def _gain(base, policy):  # type: ignore[no-untyped-def]
-    """How much more than the base policy another policy returns."""
-    indptr, indices, discounted, inverse = base.indptr, base.indices, base.discounted, base.inverse
-    S, A = base.advantages.shape
-    changed = np.empty(S, dtype=np.int64)
-    n = 0
-    for s in range(S):
-        if policy[s] != base.policy[s]:
-            changed[n] = s
-            n += 1
-    if n == 0:
-        return 0.0
-    # Since γ P_π N = N − I, the matrix of the system is N_CC − γ P' N_{·C}.
-    system = np.empty((n, n))
-    gains = np.empty((1, n))
-    for i in range(n):
-        s = changed[i]
-        gains[0, i] = base.advantages[s, policy[s]]
-        for j in range(n):
-            system[i, j] = inverse[s, changed[j]]
-        for k in range(indptr[s * A + policy[s]], indptr[s * A + policy[s] + 1]):
-            t = indices[k]
-            for j in range(n):
-                system[i, j] -= discounted[k] * inverse[t, changed[j]]
-    solve_in_place(system, gains)
+def _visited_return(arrays, order, policy):  # type: ignore[no-untyped-def]
+    """The return of a policy, given a topological order: the rewards of the states that it visits, and of no others."""
+    indptr, indices, discounted = arrays.indptr, arrays.indices, arrays.discounted
+    A = arrays.rewards.shape[1]
+    waiting = arrays.initial.copy()
     total = 0.0
-    for i in range(n):
-        total += base.occupancies[changed[i]] * gains[0, i]
+    for s in order:
+        if waiting[s] == 0.0:
+            continue
+        row = s * A + policy[s]
+        stay = 0.0
+        for k in range(indptr[row], indptr[row + 1]):
+            if indices[k] == s:
+                stay += discounted[k]
+        here = waiting[s] / (1 - stay)
+        total += here * arrays.rewards[s, policy[s]]
+        for k in range(indptr[row], indptr[row + 1]):
+            waiting[indices[k]] += discounted[k] * here
     return total
 
 
@@ -211,7 +146,7 @@ class Sparse:
         self._values = self._solved(self._system, policy)
         self.value = self._return(self._system, policy, self._values)
         self.occupancies = self._system.solve_transposed(mdp.initial, watch=self.watch)
-        self.advantages = _advantages(self.model, self._values)
+        self.advantages = advantages(self.model, self._values)
 
     def evaluate(self, policy: Ints) -> float:
         """The return of a policy."""
@@ -241,8 +176,3 @@ class Sparse:
     def _rewards(self, policy: Ints) -> Floats:
         rewards: Floats = self.model.mdp.rewards[np.arange(self.model.mdp.n_states), policy]
         return rewards
-
-
-def _advantages(model: Model, values: Floats) -> Floats:
-    """[S, A] how much better every action is than that of the policy with the given values."""
-    return model.look_ahead(values) - values[:, None]

@@ -90,7 +90,10 @@ class Fitting:
         stumps = self.stumps(gains, states)
         if depth == 1 or leaves == 2:
             return stumps.stump(int(stumps.scores.argmax()))
-        k = self._first_question(gains, states, stumps)
+        return self.below(self._first_question(gains, states, stumps), gains, states, depth, leaves)
+
+    def below(self, k: int, gains: Floats, states: Ints, depth: int, leaves: int) -> Split:
+        """A tree of high gain for some states that asks question k first; it may have two leaves or more."""
         above = self.questions.right(states, k)
         left, right = states[~above], states[above]
         enough = leaves >= 2**depth

@@ -63,7 +63,8 @@ class Incumbent:
         self.model, self.gap, self.watch = model, gap, watch
         self.tree: Tree | None = None
         # Where not every tree is allowed, the first one may be hard to find; until then every return is an improvement.
-        self.value = -np.inf if model.task.allowed is None else _least_return(model)
+        task = model.task
+        self.value = _least_return(model) if task.allowed is not None and task.only_leaf_rules else -np.inf
         self.unrestricted = self.bound = model.optimal_return.upper
         # Differences in return below this are rounding, not worth following.
         optimum = abs(model.optimal_return.value)

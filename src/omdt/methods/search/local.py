@@ -3,12 +3,11 @@
 A climb begins with some tree and moves to a better neighbour as long as there is one. First-order gains (see `fitting`)
 choose and order the neighbours; each is then evaluated exactly, and only improvements of the exact return count. A
 *steep* climb moves to the best neighbour, a *quick* one to the first that is better, the most promising first. A quick
-climb takes half the evaluations or fewer and ends elsewhere, sometimes with a much better tree and sometimes with a
-worse one. So both kinds take turns, and each has a best tree of its own to go on from: the incumbent is the one of
-steep climbs, the best end of a quick climb the other.
+climb takes a tenth of the evaluations and ends elsewhere, sometimes with a much better tree and sometimes with a worse
+one. So both kinds have equal shares of the evaluations.
 
 The first climbs of both kinds begin with trees that are fitted to the optimal Q-values (see `starts`), later ones with
-random changes of the best tree.
+random changes of good trees (see `population`).
 
 Before a climb ends with a new incumbent, all its small changes are evaluated, promising or not: every other action in
 every leaf, and every other threshold or value in every node. So the incumbent is locally optimal unless time runs out.
@@ -27,12 +26,14 @@ from omdt.mdp import Ints
 from omdt.methods.search.aggregation import Coarse
 from omdt.methods.search.copying import Copying
 from omdt.methods.search.effort import evaluations_within
-from omdt.methods.search.evaluation import Dense, engine
+from omdt.methods.search.evaluation import engine
 from omdt.methods.search.fitting import Fitting, gains_around
 from omdt.methods.search.incumbent import Incumbent
+from omdt.methods.search.low_rank import Dense
 from omdt.methods.search.model import Model
 from omdt.methods.search.neighbours import Candidate, Neighbours
 from omdt.methods.search.partial_tree import Leaf, Tree
+from omdt.methods.search.population import Beginnings
 from omdt.methods.search.ranks import Ranks
 from omdt.methods.search.starts import Starts
 from omdt.watch import Watch
@@ -77,12 +78,10 @@ class LocalSearch:
         self.neighbours = Neighbours(model, self.questions, self._fitting, watch)
         self._impatient = model.mdp.n_states >= model.settings.impatient_states
         self._starting = Starts(model, self.questions, self._fitting, self.engine, watch)
-        self._starts = self._all_starts()
+        quick_starts = None if self._impatient else self._starting.by_root()
+        self._beginnings = Beginnings(model.settings, self._all_starts(), quick_starts)
         self.trail: list[Tree] = []
         self.ended: Tree | None = None
-        self._steep = False
-        self._quick: tuple[float, Tree] = (-np.inf, Leaf(0))
-        self._quick_starts = self._starting.of_few_states(lambda: self._quick[1])
         self._polished: Tree | None = None
         self._seconds, self._permitted = 0.0, True
         self.evaluations, self.max_evaluations = 0, max_evaluations
@@ -149,21 +148,17 @@ class LocalSearch:
         for _ in range(0 if self.single else times):
             if self.exhausted or self.incumbent.optimal_reached:
                 return
-            tree = self._next_start()
+            tree, before = self._next_start(), self.evaluations
             if not self._impatient or self._hopeful(tree):
                 self.climb_from(tree)
-            if not self._steep and self._base_value > self._quick[0] and self.ended is not None:
-                self._quick = self._base_value, self.ended
+            self._beginnings.ended(self.evaluations - before, self._base_value, self.ended)
 
     def _next_start(self) -> Tree:
-        """The tree from which the next climb begins; with few states, steep and quick climbs take turns."""
-        self._steep = not (self._steep or self._impatient)
-        alone = self._steep or self._impatient
-        tree = next(self._starts if alone else self._quick_starts, None)
-        if tree is not None:
+        """The tree from which the next climb begins."""
+        tree, new = self._beginnings.following(self.best, self.random)
+        if new:
             return tree
-        best = self.best if alone else self._quick[1]
-        return self.neighbours.perturbed(best, gains_around(self.engine, self.model), self.random)
+        return self.neighbours.perturbed(tree, gains_around(self.engine, self.model), self.random)
 
     def _hopeful(self, tree: Tree) -> bool:
         """Whether a tree is good enough to climb from."""
@@ -200,13 +195,14 @@ class LocalSearch:
     def _better(self, tree: Tree) -> Tree | None:
         """A better neighbour of the tree that is the base of the engine; None if none is found."""
         gains = gains_around(self.engine, self.model)
-        if self._steep:
-            better = self._best_of(self.neighbours.promising(tree, gains))
+        shortfall, settings = self.model.optimal_return.value - self._base_value, self.model.settings
+        if self._beginnings.steep:
+            better = self._best_of(self.neighbours.promising(tree, gains, -settings.steep_loss * shortfall))
         else:
-            better = self._first_of(self.neighbours.by_gain(tree, gains))
+            better = self._first_of(self.neighbours.by_gain(tree, gains, -settings.quick_loss * shortfall))
         if better is not None or tree != self.incumbent.tree or tree == self._polished:
             return better
-        choose = self._best_of if self._steep else self._first_of
+        choose = self._best_of if self._beginnings.steep else self._first_of
         better = choose(self.neighbours.small_changes(tree, gains))
         if better is None and self._impatient:
             better = choose(self.neighbours.promising(tree, self._starting.imitation_gains()))

@@ -42,7 +42,7 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
         model = Model.of(task, options.settings, watch)
         if options.certificate is not None:
             check_certifiable(model, options.certificate)
-        recorded = options.certificate is not None and not model.searchable
+        recorded = options.certificate is not None and bool(task.rules or not model.searchable)
         incumbent = Incumbent(model, GAP_SEARCHED * limits.gap if recorded else limits.gap, watch)
         local = climber(model, incumbent, limits.seed, watch)
         outcome = _searched(model, local, limits, watch, options)
@@ -51,8 +51,7 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
             local.finish()
         if incumbent.tree is None:
             raise no_tree(task, outcome.complete)
-        policy = to_policy(incumbent.tree, task.splits, model.mdp)
-        tree = shrunk(policy, model.mdp, task.splits, watch.closing(), task.allowed)
+        tree = shrunk(to_policy(incumbent.tree, model.splits, model.mdp), task, watch.closing())
         bound = outcome.bound
         if options.certificate is not None and outcome.proof is not None:
             bound = certified(outcome.proof, incumbent, tree, bound, options.certificate)

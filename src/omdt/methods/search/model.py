@@ -5,7 +5,7 @@ optimal values, orders of the states, which states matter, the answers to all qu
 """
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,6 +18,8 @@ from omdt.methods.search.partial_tree import SizeLimit
 from omdt.methods.search.settings import SearchSettings
 from omdt.norms import Norms
 from omdt.planning import Certified
+from omdt.rules import KeptSplit
+from omdt.splits import Splits
 from omdt.task import Size, Task
 from omdt.watch import Watch
 
@@ -101,6 +103,23 @@ class Model:
     def size(self) -> SizeLimit:
         """How large a tree may be."""
         return SizeLimit.of(self.task.size)
+
+    @cached_property
+    def splits(self) -> Splits:
+        """The questions of the task, then those of the kept tree in the order of its nodes, each with its own number.
+
+        Questions that are kept count as they are written, even if others divide the states alike.
+        """
+        splits, kept = self.task.splits, self.task.kept
+        if kept is None:
+            return splits
+        asked = [node for _, node in kept.nodes() if isinstance(node, KeptSplit)]
+        return replace(
+            splits,
+            feature=np.append(splits.feature, np.array([node.column for node in asked], dtype=np.int64)),
+            threshold=np.append(splits.threshold, [node.threshold for node in asked]),
+            equality=np.append(splits.equality, np.array([node.equality for node in asked], dtype=np.bool_)),
+        )
 
     @property
     def sides(self) -> Bools:

@@ -6,7 +6,7 @@ changes, from which a climb begins anew. With many states, evaluations take long
 first, and no more are tried than `step_seconds` allows.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
@@ -67,12 +67,17 @@ class Candidate(NamedTuple):
     policy: Ints
 
 
+Alternatives = Iterator[tuple[float, Tree]]
+"""Subtrees for one node, each with the gains of its actions."""
+
+
 class Neighbours:
     """Finds neighbours of trees."""
 
     def __init__(self, model: Model, questions: Ranks, fitting: Fitting, watch: Watch) -> None:
         self.model, self.questions, self.fitting, self.watch = model, questions, fitting, watch
         self.states = np.arange(model.mdp.n_states)
+        self._many_states = model.mdp.n_states >= model.settings.impatient_states
 
     def places(self, tree: Tree) -> Iterator[Place]:
         """All nodes of a tree, the root first."""
@@ -87,71 +92,101 @@ class Neighbours:
                 stack.append(((*path, True), states[right], node.right))
                 stack.append(((*path, False), states[~right], node.left))
 
-    def promising(self, tree: Tree, gains: Floats) -> Iterator[Candidate]:
+    def promising(self, tree: Tree, gains: Floats, least: float = -np.inf) -> Iterator[Candidate]:
         """Trees with another subtree at one node, those of highest gain per node, without repeated policies.
 
         With many states, the most promising of all nodes come first.
+
+        Args:
+            tree: the tree.
+            gains: [S, A] the gains around it.
+            least: minimum gain of a tree.
         """
         current = self.questions.actions(tree, self.states)
-        return self._candidates(tree, current, self._in_order(self._changes(tree, gains, current)))
+        changes = self._changes(tree, gains, current, least, self._simple, self._fitted)
+        return self._candidates(tree, self._distinct(current, self._in_order(changes)))
 
-    def by_gain(self, tree: Tree, gains: Floats) -> Iterator[Candidate]:
-        """The same trees, the most promising of all nodes first, at any number of states."""
+    def by_gain(self, tree: Tree, gains: Floats, least: float = -np.inf) -> Iterator[Candidate]:
+        """The same trees, those that are most likely to be better first.
+
+        First-order gains promise too much where many states change, so what counts is the gain per changed state.
+        Fitting takes long, so trees with a fitted subtree come last. With many states, the policies of all trees would
+        not fit into memory, and the gain alone counts.
+        """
         current = self.questions.actions(tree, self.states)
-        return self._candidates(tree, current, self._best_first(self._changes(tree, gains, current)))
+        if self._many_states:
+            changes = self._changes(tree, gains, current, least, self._simple, self._fitted)
+            yield from self._candidates(tree, self._distinct(current, self._best_first(changes)))
+            return
+        for kind in (self._simple, self._fitted):
+            found = self._distinct(current, self._changes(tree, gains, current, least, kind))
+            yield from self._candidates(
+                tree, sorted(found, key=lambda it: -_gain_per_change(it[0].gain, current, it[1]))
+            )
 
-    def _changes(self, tree: Tree, gains: Floats, current: Ints) -> Iterator[Change]:
-        """Promising changes of a tree, node by node."""
+    def _changes(
+        self, tree: Tree, gains: Floats, current: Ints, least: float, *kinds: Callable[[Place, Floats], Alternatives]
+    ) -> Iterator[Change]:
+        """Promising changes of a tree of at least some gain, node by node."""
         for place in self.places(tree):
             if len(place.states) and self.watch.remaining > 0:
-                for alternative in self._alternatives(place, gains, current):
-                    yield Change(place, *alternative)
+                present = float(_taken(gains[place.states], current[place.states]).sum())
+                for kind in kinds:
+                    for gain, subtree in kind(place, gains):
+                        if gain - present >= least:
+                            yield Change(place, gain - present, subtree)
 
     def _in_order(self, changes: Iterable[Change]) -> Iterable[Change]:
         """The order in which changes are tried: with many states the most promising ones, best first."""
-        if self.model.mdp.n_states < self.model.settings.impatient_states:
-            return changes
-        return self._best_first(changes)
+        return self._best_first(changes) if self._many_states else changes
 
     def _best_first(self, changes: Iterable[Change]) -> list[Change]:
         """The most promising changes, best first, as many as can be evaluated in one step of a climb."""
         ordered = sorted(changes, key=lambda change: -change.gain)
         return ordered[: evaluations_within(self.model, self.model.settings.step_seconds)]
 
-    def _candidates(self, tree: Tree, current: Ints, changes: Iterable[Change]) -> Iterator[Candidate]:
-        """The trees with one of the changes, without repeated policies."""
+    def _distinct(self, current: Ints, changes: Iterable[Change]) -> Iterator[tuple[Change, Ints]]:
+        """Changes and the policies [S] that they lead to, without the present policy and without repetitions."""
         seen = {_digest(current)}
-        for place, _, subtree in changes:
-            policy = self._policy(current, place, subtree)
+        for change in changes:
+            policy = self._policy(current, change.place, change.subtree)
             key = _digest(policy)
             if key not in seen:
                 seen.add(key)
-                yield Candidate(replaced(tree, place.path, subtree), policy)
+                yield change, policy
 
-    def _alternatives(self, place: Place, gains: Floats, current: Ints) -> Iterator[tuple[float, Tree]]:
-        """Promising subtrees for one node, each with the gain over the present subtree."""
+    def _candidates(self, tree: Tree, changed: Iterable[tuple[Change, Ints]]) -> Iterator[Candidate]:
+        """The trees with one of the changes."""
+        for change, policy in changed:
+            yield Candidate(replaced(tree, change.place.path, change.subtree), policy)
+
+    def _simple(self, place: Place, gains: Floats) -> Alternatives:
+        """Promising leaves, stumps and rearrangements of the present subtrees for one node, with their gains."""
         settings, states = self.model.settings, place.states
         most, here = settings.candidates_per_node, gains[states]
-        total, present = here.sum(axis=0), float(_taken(here, current[states]).sum())
+        total = here.sum(axis=0)
         for action in np.argsort(-total, kind="stable")[: 1 + most // 2]:
-            yield float(total[action]) - present, Leaf(int(action))
+            yield float(total[action]), Leaf(int(action))
         if isinstance(place.subtree, Split):
             _, left, right = place.subtree
             sides = [_taken(here, self.questions.actions(side, states)) for side in (left, right)]
-            yield float(sides[0].sum()) - present, left
-            yield float(sides[1].sum()) - present, right
+            yield float(sides[0].sum()), left
+            yield float(sides[1].sum()), right
             straight, crossed = self._rotations(states, *sides)
             best = np.maximum(straight, crossed)
             for k in self.questions.spread(states, best, most, settings.resolution):
-                yield float(straight[k]) - present, Split(k, left, right)
-                yield float(crossed[k]) - present, Split(k, right, left)
+                yield float(straight[k]), Split(k, left, right)
+                yield float(crossed[k]), Split(k, right, left)
         if place.depth >= 1 and place.leaves >= 2:
             stumps = self.fitting.stumps(gains, states)
             for k in self.questions.spread(states, stumps.scores, most, settings.resolution):
-                yield float(stumps.scores[k]) - present, stumps.stump(k)
+                yield float(stumps.scores[k]), stumps.stump(k)
+
+    def _fitted(self, place: Place, gains: Floats) -> Alternatives:
+        """A subtree that is fitted to the gains, with its gain, if there may be more than a stump."""
         if place.depth >= 2 and place.leaves >= 3:
-            fitted = self.fitting.tree(gains, states, place.depth, place.leaves)
-            yield float(_taken(here, self.questions.actions(fitted, states)).sum()) - present, fitted
+            fitted = self.fitting.tree(gains, place.states, place.depth, place.leaves)
+            yield float(_taken(gains[place.states], self.questions.actions(fitted, place.states)).sum()), fitted
 
     def _rotations(self, states: Ints, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         """[K] the gains of every question above two subtrees, and above the same subtrees with sides exchanged.
@@ -175,7 +210,7 @@ class Neighbours:
             changes = (Change(place, 0.0, other) for place in places for other in self._small_changes_at(place.subtree))
         else:
             changes = (change for place in places for change in self._likely_changes(place, gains, current))
-        return self._candidates(tree, current, self._in_order(changes))
+        return self._candidates(tree, self._distinct(current, self._in_order(changes)))
 
     def count_small_changes(self, tree: Tree) -> int:
         """The number of small changes of a tree."""
@@ -248,6 +283,11 @@ def _taken(gains: Floats, actions: Ints) -> Floats:
     """[n] the gains [n, A] of one action per state."""
     taken: Floats = gains[np.arange(len(actions)), actions]
     return taken
+
+
+def _gain_per_change(gain: float, before: Ints, after: Ints) -> float:
+    """A gain per state in which two policies differ; a loss as it is."""
+    return gain / np.count_nonzero(before != after) if gain > 0 else gain
 
 
 def _digest(policy: Ints) -> bytes:

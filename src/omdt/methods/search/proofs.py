@@ -30,9 +30,10 @@ def begin_proof(
     def fine(*, may_pin: bool) -> Rounds:
         return Rounds(incumbent, limits, watch, options.executor, may_pin=may_pin)
 
-    searchable, settings = incumbent.model.searchable, incumbent.model.settings
-    if options.certificate is not None and not searchable:
-        recorder = RangeRecorder(incumbent, local.questions, limits.gap)
+    task, settings = incumbent.model.task, incumbent.model.settings
+    searchable = incumbent.model.searchable and task.only_leaf_rules
+    if options.certificate is not None and (task.rules or not searchable):
+        recorder = RangeRecorder(incumbent, limits.gap)
         return CoarseSearch(incumbent, local.questions, local.consider, limits, watch, recorder)
     if options.certificate is not None:
         # A certificate by cases has no words for pinned states, nor for ranges of thresholds.
@@ -42,7 +43,7 @@ def begin_proof(
     coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
     if searchable:
         return CoarseFirst(coarse, partial(fine, may_pin=True), watch, waiting=waiting)
-    if incumbent.model.mdp.discount == 1:
+    if incumbent.model.mdp.discount == 1 and task.only_leaf_rules:
         majorising = Majorising(incumbent, local.consider, limits, watch, options.executor)
         return CoarseFirst(coarse, majorising.begin, watch, waiting=waiting)
     return coarse

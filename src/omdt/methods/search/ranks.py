@@ -16,6 +16,9 @@ from omdt.mdp import Bools, Floats, Ints
 from omdt.methods.search.partial_tree import Leaf, Split, Tree
 from omdt.splits import Splits
 
+NOWHERE = -1
+"""The rank of a value that no state has and that is below all others."""
+
 
 class Columns(NamedTuple):
     """Observations and questions as compiled kernels read them.
@@ -51,6 +54,9 @@ class Ranks:
             codes[j] = ranks.ravel()
             asked = splits.feature == j
             rank[asked] = np.searchsorted(values, splits.threshold[asked], side="right") - 1
+            # No state equals a value that is not in the column.
+            missing = splits.equality & asked & ~np.isin(splits.threshold, values)
+            rank[missing] = NOWHERE
             sizes.append(len(values))
         self.columns = Columns(codes, np.cumsum(sizes), splits.feature, rank, splits.equality)
 

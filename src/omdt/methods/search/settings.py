@@ -1,14 +1,18 @@
 """Settings: every number of the search that may be tuned, with its meaning and the reason for its value.
 
+Those of the local search are in `climbing_settings`.
+
 None of them changes what is proven: other values make the search faster or slower, or end it with another gap.
 Margins that keep bounds safe against rounding are no settings; they stand beside the arithmetic that needs them.
 """
 
 from dataclasses import dataclass
 
+from omdt.methods.search.climbing_settings import ClimbingSettings
+
 
 @dataclass(frozen=True)
-class SearchSettings:
+class SearchSettings(ClimbingSettings):
     """How the search goes about its work; the defaults were chosen by `make bench-search`."""
 
     # Turns of local and exact search
@@ -24,65 +28,6 @@ class SearchSettings:
 
     busy_rounds: int = 10
     """Rounds after the last improvement in which the local search has a turn; later only every tenth round has one."""
-
-    # Local search
-
-    candidates_per_node: int = 12
-    """Subtrees per node and kind of change that are evaluated exactly, the most promising first."""
-
-    mixing: float = 0.02
-    """Weight of all states alike in the occupancies that estimate gains: states that the present tree misses count."""
-
-    max_steps: int = 1000
-    """Improvements per climb; only rounding could make a climb go round in circles."""
-
-    impatient_states: int = 4000
-    """From this many states on, climbs begin with fitted trees and those of coarse models: evaluations take long."""
-
-    min_evaluations: int = 10
-    """Minimum number of evaluations wherever their number is derived from estimated seconds."""
-
-    step_seconds: float = 3.0
-    """Estimated seconds of evaluations per step of a climb; beyond, only the most promising neighbours are tried."""
-
-    resolution: int = 64
-    """Evenly spread thresholds per column among which the most promising are chosen; else all would be neighbours."""
-
-    pair_thresholds: int = 32
-    """Thresholds per column for which the best stumps on both sides are found by one pass over many states."""
-
-    pair_entries: int = 4_000_000
-    """Entries of the histogram of that pass: 32 MB."""
-
-    hopeful_shortfall: float = 2.0
-    """From `impatient_states` on, climbs begin only with trees whose shortfall from the unrestricted optimum is at most
-    this multiple of the incumbent's."""
-
-    # Coarse models
-
-    coarse_states: int = 400
-    """Maximum number of states of the coarsest model: local search finds a good tree there within a second."""
-
-    coarsening: int = 10
-    """States per state of a coarse model, unless that would have fewer than `impatient_states`."""
-
-    coarse_seconds: float = 5.0
-    """Estimated seconds of evaluations on a coarse model."""
-
-    coarse_trees: int = 4
-    """Trees taken from a coarse model, the last incumbents there: several, because its returns are only estimates."""
-
-    refitted_trees: int = 5
-    """Trees that are fitted one after another, each to the gains around the one before; later ones hardly differ."""
-
-    max_random_changes: int = 3
-    """Random changes per restart; more of them would lose what makes the incumbent good."""
-
-    forbidden_loss: float = 1e3
-    """Estimated loss of a forbidden action per state, as a multiple of all other gains: any other loss is preferred."""
-
-    polishing_share: float = 0.1
-    """Largest part of the time limit that is kept back to evaluate all small changes of the last best tree."""
 
     # Enumeration
 

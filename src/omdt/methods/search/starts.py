@@ -73,11 +73,25 @@ class Starts:
         """
         optimal = self._optimal_visits()
         yield self._fitted(optimal)
-        mdp = self.model.mdp
-        random = planning.occupancies(mdp, planning.random_policy(mdp), self.watch).value
+        random = self._random_visits()
         for weights in (random, optimal + random, self._alike()):
             yield self._fitted(weights)
         yield from self._refitted(best)
+
+    def by_root(self) -> Iterator[Tree]:
+        """Trees fitted below every promising question at the root, first where the optimal policy goes."""
+        yield self._fitted(self._optimal_visits())
+        yield from self._below_roots(self._optimal_visits())
+        yield from self._below_roots(self._random_visits())
+
+    def _below_roots(self, weights: Floats) -> Iterator[Tree]:
+        """Trees fitted to the advantages of the optimal policy, with weights [S], one per question at the root."""
+        size, settings = self.model.size, self.model.settings
+        gains = weighted_gains(self.model, self._optimal_advantages(), weights)
+        everything = np.arange(self.model.mdp.n_states)
+        scores = self.fitting.stumps(gains, everything).scores
+        for k in self.questions.spread(everything, scores, settings.root_starts, settings.resolution):
+            yield self.fitting.below(k, gains, everything, size.depth, size.leaves)
 
     def of_many_states(self, best: Callable[[], Tree], take_over: Callable[[Coarse], None]) -> Iterator[Tree]:
         """The incumbent after a search on a coarse model around it, then trees that are fitted where incumbents go.
@@ -126,6 +140,11 @@ class Starts:
             policy = planning.greedy(planning.q_values(mdp, self.model.optimal))
             self._visits = planning.occupancies(mdp, policy, self.watch).value
         return self._visits
+
+    def _random_visits(self) -> Floats:
+        """[S] the occupancies of the policy that takes all actions alike."""
+        mdp = self.model.mdp
+        return planning.occupancies(mdp, planning.random_policy(mdp), self.watch).value
 
     def _mixed_visits(self) -> Floats:
         """[S] the states that the optimal policy visits and all states alike, each of the two as one half."""

@@ -6,7 +6,7 @@
     share > 0 && share < 1e-5 ? "< 0.001 %" : `${Number((100 * share).toPrecision(3))} %`;
 
   function element(name, attributes, text) {
-    const svg = ["svg", "g", "rect", "text", "title"].includes(name);
+    const svg = ["svg", "g", "rect", "path", "text", "title"].includes(name);
     const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     if (text !== undefined) made.textContent = text;
@@ -116,14 +116,9 @@
       if (!away && part.tagName !== "path") part.setAttribute("transform", `translate(${x} ${y})`);
     }
     boxes[i].classList.toggle("folded", folded[i]);
-    const note = boxes[i].querySelector(".below");
-    if (folded[i] && !note) {
-      const last = boxes[i].querySelector(".note");
-      const text = `${nodes[i].leaves} leaves below`;
-      boxes[i].append(element("text", { class: "note below", y: Number(last.getAttribute("y")) + 15 }, text));
-    } else if (!folded[i] && note) {
-      note.remove();
-    }
+    const note = boxes[i].querySelector(".note");
+    note.dataset.visits ??= note.textContent;
+    note.textContent = folded[i] ? `${nodes[i].leaves} leaves below` : note.dataset.visits;
   }
 
   function connect(parent, child, centre, level) {
@@ -188,7 +183,8 @@
     }
   });
 
-  // The map: the share of a cell is the sum over its entries.
+  // Two maps over the same cells: what is done there, and the share of visits. The share of a cell is the sum over its
+  // entries, and its action the one with the most visits, or with the most entries if it is never visited.
   const { map } = data;
   const [across, down] = [byId("map-x"), byId("map-y")];
   const readout = byId("map-cell");
@@ -200,52 +196,39 @@
     const found = new Map();
     map.share.forEach((share, i) => {
       const key = `${x.steps[i]} ${y ? y.steps[i] : 0}`;
-      if (!found.has(key)) found.set(key, { column: x.steps[i], row: y ? y.steps[i] : 0, share: 0, actions: new Map() });
+      if (!found.has(key)) {
+        found.set(key, { key, column: x.steps[i], row: y ? y.steps[i] : 0, share: 0, counts: new Map() });
+      }
       const cell = found.get(key);
       cell.share += share;
-      cell.actions.set(map.action[i], (cell.actions.get(map.action[i]) ?? 0) + share);
+      const [visits, entries] = cell.counts.get(map.action[i]) ?? [0, 0];
+      cell.counts.set(map.action[i], [visits + share, entries + 1]);
     });
+    for (const cell of found.values()) {
+      const counted = [...cell.counts].sort(([, one], [, other]) => other[0] - one[0] || other[1] - one[1]);
+      cell.actions = counted.map(([action]) => action);
+    }
     return { x, y, found: [...found.values()] };
   }
 
   function described(x, y, cell) {
     const where = `${x.name} = ${x.labels[cell.column]}` + (y ? `, ${y.name} = ${y.labels[cell.row]}` : "");
-    const actions = [...cell.actions].sort((one, other) => other[1] - one[1]);
-    const named = actions.slice(0, 3).map(([action]) => map.actions[action]).join(", ");
-    const more = actions.length > 3 ? ` and ${actions.length - 3} ${actions.length === 4 ? "other" : "others"}` : "";
+    const named = cell.actions.slice(0, 3).map((action) => map.actions[action]).join(", ");
+    const others = cell.actions.length - 3;
+    const more = others > 0 ? ` and ${others} ${others === 1 ? "other" : "others"}` : "";
     return `${where}: ${cell.share > 0 ? `${percent(cell.share)} of visits` : "never visited"}; ${named}${more}`;
+  }
+
+  function tell(key, text) {
+    for (const cell of document.querySelectorAll(".map .picked")) cell.classList.remove("picked");
+    for (const cell of document.querySelectorAll(`.map [data-cell="${key}"]`)) cell.classList.add("picked");
+    readout.textContent = text;
   }
 
   // Labels that would overlap are left out.
   const every = (length, room) => Math.max(1, Math.ceil(length / room));
 
-  function draw() {
-    const { x, y, found } = cells();
-    const rows = y ? y.labels : [""];
-    const left = 10 + 7 * widest(rows);
-    const side = Math.max(9, Math.min(44, Math.floor((byId("map").clientWidth - left - 2) / x.labels.length)));
-    const bottom = rows.length * side;
-    const end = left + x.labels.length * side + 2;
-    const drawn = element("svg", { width: end, height: bottom + 24, role: "group" });
-    const most = Math.max(...found.map((cell) => cell.share));
-    for (const cell of found) {
-      // The square root keeps rare states visible beside the most visited one.
-      const strength = most > 0 ? Math.sqrt(cell.share / most) : 0;
-      const text = described(x, y, cell);
-      const box = element("rect", {
-        x: left + cell.column * side + 1, y: cell.row * side + 1, width: side - 2, height: side - 2, rx: 2,
-        "fill-opacity": strength.toFixed(3),
-      });
-      box.append(element("title", {}, text));
-      const tell = () => {
-        drawn.querySelector(".picked")?.classList.remove("picked");
-        box.classList.add("picked");
-        readout.textContent = text;
-      };
-      box.addEventListener("pointerenter", tell);
-      box.addEventListener("click", tell);
-      drawn.append(box);
-    }
+  function labelled(drawn, x, rows, { left, side, height, bottom, end }) {
     const wide = every(7 * widest(x.labels) + 8, side);
     x.labels.forEach((label, i) => {
       if (wide === 1) {
@@ -254,15 +237,71 @@
         drawn.append(element("text", { x: left + i * side, y: bottom + 16 }, label));
       }
     });
-    const high = every(13, side);
+    drawn.append(element("text", { class: "axis", x: (left + end) / 2, y: bottom + 34, "text-anchor": "middle" }, x.name));
+    const high = every(13, height);
     rows.forEach((label, i) => {
       if (i % high === 0) {
-        drawn.append(element("text", { x: left - 5, y: (i + 0.5) * side + 4, "text-anchor": "end" }, label));
+        drawn.append(element("text", { x: left - 5, y: (i + 0.5) * height + 4, "text-anchor": "end" }, label));
       }
     });
-    byId("map").replaceChildren(drawn);
+  }
+
+  function drawMap(place, { x, y, found }, paint) {
+    const rows = y ? y.labels : [""];
+    // The name of the second feature stands upright beside its values.
+    const left = (y ? 26 : 4) + 7 * widest(rows);
+    const side = Math.max(5, Math.min(44, Math.floor((place.clientWidth - left - 2) / x.labels.length)));
+    const height = y ? Math.max(side, Math.min(22, Math.floor(360 / rows.length))) : 44;
+    const [bottom, end] = [rows.length * height, left + x.labels.length * side + 2];
+    const drawn = element("svg", { viewBox: `0 0 ${end} ${bottom + 40}`, width: end, height: bottom + 40, role: "group" });
+    for (const cell of found) {
+      const text = described(x, y, cell);
+      const at = { x: left + cell.column * side, y: cell.row * height, width: side, height };
+      const box = element("g", { "data-cell": cell.key });
+      box.append(element("title", {}, text), ...paint(cell, at));
+      box.addEventListener("pointerenter", () => tell(cell.key, text));
+      box.addEventListener("click", () => tell(cell.key, text));
+      drawn.append(box);
+    }
+    labelled(drawn, x, rows, { left, side, height, bottom, end });
+    if (y) {
+      const turned = `translate(14 ${bottom / 2}) rotate(-90)`;
+      drawn.append(element("text", { class: "axis", transform: turned, "text-anchor": "middle" }, y.name));
+    }
+    place.replaceChildren(drawn);
+  }
+
+  const inner = ({ x, y, width, height }) => ({ x: x + 0.5, y: y + 0.5, width: width - 1, height: height - 1, rx: 1 });
+
+  function paintActions(cell, at) {
+    const parts = [element("rect", { ...inner(at), fill: map.colours[cell.actions[0]] })];
+    if (cell.actions.length > 1) {
+      // A corner in the colour of the second action says that the action differs between the states of this cell.
+      const [right, low] = [at.x + at.width - 0.5, at.y + at.height - 0.5];
+      const [across, up] = [right - 0.55 * at.width, low - 0.55 * at.height];
+      const corner = `M${right} ${up}V${low}H${across}Z`;
+      parts.push(element("path", { d: corner, fill: map.colours[cell.actions[1]] }));
+    }
+    if (!(cell.share > 0)) for (const part of parts) part.setAttribute("opacity", 0.45);
+    return parts;
+  }
+
+  function draw() {
+    const shown = cells();
+    byId("pair").classList.toggle("flat", !shown.y);
+    const most = Math.max(...shown.found.map((cell) => cell.share));
+    drawMap(byId("actions"), shown, paintActions);
+    drawMap(byId("map"), shown, (cell, at) => {
+      // The square root keeps rare states visible beside the most visited one.
+      const strength = most > 0 ? Math.sqrt(cell.share / most) : 0;
+      return [element("rect", { ...inner(at), "fill-opacity": strength.toFixed(3) })];
+    });
+    const mixed = shown.found.some((cell) => cell.actions.length > 1);
+    const pale = shown.found.some((cell) => !(cell.share > 0));
     readout.textContent = (map.left_out > 0 ? `${map.left_out} rarely visited observations are left out. ` : "")
-      + `The most visited cell has ${percent(most)} of visits. Point at a cell to read it.`;
+      + `The most visited cell has ${percent(most)} of visits. `
+      + (mixed ? "A coloured corner is a second action in the same cell. " : "")
+      + (pale ? "A pale cell is never visited. " : "");
   }
 
   map.features.forEach((feature, i) => {
@@ -275,12 +314,13 @@
   across.addEventListener("change", draw);
   down.addEventListener("change", draw);
   let drawnFor = 0;
-  new ResizeObserver(() => {
+  const showMap = () => {
     if (byId("map").clientWidth !== drawnFor) {
       drawnFor = byId("map").clientWidth;
       draw();
     }
-  }).observe(byId("map"));
+  };
+  new ResizeObserver(showMap).observe(byId("map"));
 
   for (const tools of document.querySelectorAll(".tools")) tools.hidden = false;
   if (drawing.classList.contains("large")) foldLarge();

@@ -6,7 +6,6 @@ not depend on one another, so several threads may compute them, and the result i
 
 import heapq
 import itertools
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -15,31 +14,20 @@ import numpy as np
 
 from omdt import planning
 from omdt.limits import Limits
-from omdt.mdp import Floats
-from omdt.methods.search.coarse.coarse_tree import CoarseTree, Undecided, complete
-from omdt.methods.search.coarse.decisions import Child, Decision, Decisions
+from omdt.methods.search.coarse.bounding import Bounding, CoarseNode
+from omdt.methods.search.coarse.coarse_tree import complete
+from omdt.methods.search.coarse.decisions import Decision, Decisions
+from omdt.methods.search.coarse.first_tree import First
 from omdt.methods.search.coarse.ladders import Ladders
-from omdt.methods.search.coarse.observing import CoarseObserver, Unobserved
+from omdt.methods.search.coarse.multipliers import weighings
+from omdt.methods.search.coarse.observing import CoarseObserver, Grounds, Unobserved
 from omdt.methods.search.coarse.relaxation import Relaxation
+from omdt.methods.search.coarse.shares import Shares
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.partial_tree import Tree
 from omdt.methods.search.ranks import Ranks
+from omdt.methods.search.ruling import Broken, Ruling
 from omdt.watch import OutOfTimeError, Watch
-
-
-@dataclass(frozen=True, eq=False)
-class CoarseNode:
-    """A coarse tree with what is known of it.
-
-    Attributes:
-        bound: no completion returns more.
-        tree: the coarse tree.
-        values: [S] above the value of every completion; None for the optimal values.
-    """
-
-    bound: float
-    tree: CoarseTree
-    values: Floats | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +72,18 @@ class CoarseSearch:
         model = incumbent.model
         self.model, self._incumbent, self._questions, self._consider = model, incumbent, questions, consider
         self._watch, self.observer = watch, Unobserved() if observer is None else observer
-        self._ladders = Ladders(questions)
-        self._relaxation = Relaxation(model, self._ladders)
-        self._decisions = Decisions(self._relaxation, questions)
-        self._optimal = model.optimal.upper
+        self._ladders = Ladders(questions, len(model.task.splits))
+        relaxation, first = Relaxation(model, self._ladders), First.of(model, self._ladders)
+        self._decisions = Decisions(relaxation, questions, first)
+        self._bounding = _bounding(incumbent, relaxation, first, watch)
+        self._ruling = None if model.task.only_leaf_rules else Ruling(model)
         self._closed, self.count = -np.inf, 0
         self._max_vectors = max(1, limits.memory_limit * 2**20 // 3 // (8 * model.mdp.n_states))
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, CoarseNode]] = []
-        self._put(CoarseNode(self._first(incumbent.unrestricted), Undecided(model.size.depth), None))
+        node = None if first.tree is None else self._bounding.first(first.tree)
+        if node is not None:
+            self._put(node)
         many = limits.threads > 1 and model.mdp.transitions.nnz >= model.settings.threaded_transitions
         self._pool = ThreadPoolExecutor(limits.threads) if many else None
 
@@ -114,7 +105,7 @@ class CoarseSearch:
     @property
     def vectors(self) -> int:
         """The number of vectors over all states that are kept."""
-        return len({id(node.values) for _, _, node in self._heap if node.values is not None})
+        return len(set().union(*(node.arrays for _, _, node in self._heap)))
 
     @property
     def _top(self) -> float:
@@ -152,10 +143,9 @@ class CoarseSearch:
         """
         for _, _, node in sorted(self._heap, key=lambda it: (it[2].values is None, *it[:2])):
             if node.values is not None or node.bound >= self._incumbent.unrestricted:
-                yield replace(node, values=self._known(node))
+                yield replace(node, values=self._bounding.known(node))
             else:
-                relaxed = self._relaxation.bound(node.tree, self._optimal, node.bound, watch)
-                yield CoarseNode(relaxed.bound, node.tree, relaxed.values)
+                yield self._bounding.again(node, watch)
 
     def stop(self) -> None:
         """End the threads."""
@@ -172,24 +162,10 @@ class CoarseSearch:
 
     def _explored(self, node: CoarseNode) -> Explored:
         """What is decided about a node, and the nodes that take its place, with their bounds."""
-        values = self._known(node)
-        decision = self._decisions.decide(node.tree, values, self._watch)
-        return Explored(node, decision, [self._bounded(child, node, values) for child in decision.children])
-
-    def _known(self, node: CoarseNode) -> Floats:
-        """[S] values above those of every completion."""
-        return self._optimal if node.values is None else node.values
-
-    def _bounded(self, child: Child, node: CoarseNode, values: Floats) -> CoarseNode:
-        if child.same:
-            return replace(node, tree=child.tree)
-        bound, lower, possible = self._relaxation.bound(child.tree, values, self._incumbent.target, self._watch)
-        bound = min(bound, node.bound)
-        return CoarseNode(self._first(bound) if possible else bound, child.tree, lower)
-
-    def _first(self, bound: float) -> float:
-        """A bound as it counts: until there is a tree, what may return −∞ at best may nevertheless have the first."""
-        return max(bound, -sys.float_info.max) if self._incumbent.tree is None else bound
+        bounding = self._bounding
+        decision = self._decisions.decide(node.tree, bounding.known(node), self._watch, bounding.payoffs(node).rewards)
+        found = (bounding.bounded(child, node, self._watch) for child in decision.children)
+        return Explored(node, decision, [it for it in found if it is not None])
 
     def _put(self, node: CoarseNode) -> None:
         """Add a node to those that are open, unless nothing in it is better than the incumbent."""
@@ -197,12 +173,14 @@ class CoarseSearch:
             tree = complete(node.tree, self._ladders)
             if tree is None:
                 heapq.heappush(self._heap, (-node.bound, next(self._counter), node))
-                return
-            self._close(min(node.bound, self._evaluated(tree)))
-            self.observer.evaluated(node.tree, tree, self._known(node))
+            elif self._ruling is None:
+                self._close(min(node.bound, self._evaluated(tree)))
+                self.observer.evaluated(node.tree, tree, self._bounding.known(node), node.grounds)
+            else:
+                self._judge(node, tree, self._ruling)
         else:
             self._close(node.bound)
-            self.observer.closed(node.tree, self._known(node))
+            self.observer.closed(node.tree, self._bounding.known(node), node.grounds)
 
     def _close(self, bound: float) -> None:
         self._closed = max(self._closed, bound)
@@ -215,11 +193,45 @@ class CoarseSearch:
             self._consider(tree)
         return returned.upper
 
+    def _judge(self, node: CoarseNode, tree: Tree, ruling: Ruling) -> None:
+        """Close the node of a single tree, which is considered if it keeps the rules."""
+        try:
+            verdict = ruling.verdict(tree, self._watch)
+        except OutOfTimeError:
+            self._close(node.bound)
+            return
+        if verdict.broken is not None:
+            self.observer.broken(node.tree, tree, self._grounds(verdict.broken))
+            return
+        if self._incumbent.improved_by(verdict.value.value):
+            self._consider(tree)
+        self._close(min(node.bound, verdict.value.upper))
+        self.observer.evaluated(node.tree, tree, self._bounding.known(node), node.grounds)
+
+    def _grounds(self, broken: Broken) -> Grounds:
+        """On which grounds a complete tree breaks the rules."""
+        ceilings = tuple(float(i == broken.ceiling) for i in range(len(self.model.task.ceilings)))
+        return Grounds(0.0, ceilings, () if broken.leaf is None else ((broken.leaf, 1.0),))
+
     def _thin(self) -> None:
-        """Let the nodes of low bound start from the optimal values, if too many have values of their own."""
+        """Let the nodes of low bound start from the first values, if too many have values of their own."""
         if self.vectors <= self._max_vectors:
             return
         self._heap.sort(key=lambda it: it[:2])
         kept = self._max_vectors // 2
-        rest = [(*it[:2], replace(it[2], values=None)) for it in self._heap[kept:]]
+        rest = [(*it[:2], it[2].forgetful()) for it in self._heap[kept:]]
         self._heap = self._heap[:kept] + rest
+
+
+def _bounding(incumbent: Incumbent, relaxation: Relaxation, first: First, watch: Watch) -> Bounding:
+    """What bounds coarse trees under the rules of the task."""
+    task = incumbent.model.task
+    if first.tree is None or task.only_leaf_rules:
+        return Bounding(incumbent, relaxation)
+    choices = relaxation.choices(first.tree)
+    if not choices.any(axis=1).all():
+        return Bounding(incumbent, relaxation)
+    # Without a discount, visits of states that are never left are counted in another way.
+    share = task.least_share if relaxation.always_ends else None
+    shares = None if share is None else Shares(relaxation, share.least, watch)
+    return Bounding(incumbent, relaxation, weighings(relaxation, choices, watch), shares)

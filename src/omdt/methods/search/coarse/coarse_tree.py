@@ -77,6 +77,14 @@ def placed(tree: CoarseTree, path: Path, subtree: CoarseTree) -> CoarseTree:
     return tree._replace(left=placed(tree.left, path[1:], subtree))
 
 
+def subtree(tree: CoarseTree, path: Path) -> CoarseTree:
+    """What stands at the end of a path."""
+    for right in path:
+        assert isinstance(tree, Cut), "the path leads out of the tree"
+        tree = tree.right if right else tree.left
+    return tree
+
+
 def count_ends(tree: CoarseTree) -> int:
     """The smallest number of leaves that a completion has."""
     return count_ends(tree.left) + count_ends(tree.right) if isinstance(tree, Cut) else 1
@@ -85,7 +93,7 @@ def count_ends(tree: CoarseTree) -> int:
 def narrowed(tree: CoarseTree, ladders: Ladders, reached: Bools) -> CoarseTree | None:
     """The coarse tree without questions that divide nothing; None if a cut has no others, or has equal leaves.
 
-    What is left out does the same as smaller trees, which are examined elsewhere.
+    What is left out does the same as smaller trees, which are examined elsewhere. Kept questions stay as they are.
 
     Args:
         tree: the coarse tree.
@@ -94,13 +102,14 @@ def narrowed(tree: CoarseTree, ladders: Ladders, reached: Bools) -> CoarseTree |
     """
     if not isinstance(tree, Cut):
         return tree
-    asked = ladders.dividing(tree.asked, reached)
+    kept = ladders.is_kept(tree.asked)
+    asked = tree.asked if kept else ladders.dividing(tree.asked, reached)
     if asked is None:
         return None
     may_left, may_right = ladders.may_go(asked)
     left = narrowed(tree.left, ladders, reached & may_left)
     right = narrowed(tree.right, ladders, reached & may_right)
-    if left is None or right is None or (isinstance(left, Leaf) and left == right):
+    if left is None or right is None or (isinstance(left, Leaf) and left == right and not kept):
         return None
     return Cut(asked, left, right)
 

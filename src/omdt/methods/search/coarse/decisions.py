@@ -20,12 +20,12 @@ from omdt.methods.search.coarse.coarse_tree import (
     Cut,
     End,
     Undecided,
-    count_ends,
     cuts,
     ends,
     narrowed,
     placed,
 )
+from omdt.methods.search.coarse.first_tree import First
 from omdt.methods.search.coarse.ladders import halves
 from omdt.methods.search.coarse.relaxation import Relaxation
 from omdt.methods.search.partial_tree import Leaf, Path
@@ -61,29 +61,39 @@ class Decision(NamedTuple):
 
 
 class Decisions:
-    """Decides about coarse trees."""
+    """Decides about coarse trees.
 
-    def __init__(self, relaxation: Relaxation, questions: Ranks) -> None:
+    Args:
+        relaxation: of the coarse trees.
+        questions: the questions of the task.
+        first: where the search began; by default with everything undecided or the kept tree.
+    """
+
+    def __init__(self, relaxation: Relaxation, questions: Ranks, first: First | None = None) -> None:
         self._relaxation, self._questions = relaxation, questions
         self._model, self._ladders = relaxation.model, relaxation.ladders
+        self._first = First.of(self._model, self._ladders) if first is None else first
+        self._free = len(self._model.task.splits)
 
-    def decide(self, tree: CoarseTree, values: Floats, watch: Watch) -> Decision:
+    def decide(self, tree: CoarseTree, values: Floats, watch: Watch, rewards: Floats | None = None) -> Decision:
         """What is decided about an incomplete coarse tree.
 
         Args:
             tree: the coarse tree.
             values: [S] above the values of its relaxation.
             watch: ends the computation by an `OutOfTimeError`.
+            rewards: [S, A] what is maximised in the relaxation; by default the rewards of the problem.
         """
         watch.check()
-        decided = self._next(tree, self._losses(tree, values), watch)
+        rewards = self._model.mdp.rewards if rewards is None else rewards
+        decided = self._next(tree, self._losses(tree, values, rewards), watch)
         middle = None
         if isinstance(decided, tuple):
             path, cut = decided
             lower, upper = halves(cut.asked)
             children = [Child(placed(tree, path, cut._replace(asked=half)), False) for half in (lower, upper)]
             middle = upper.low
-        elif self._is_leaf(decided.node, tree):
+        elif self._is_leaf(decided, tree):
             path = decided.path
             children = [Child(placed(tree, path, leaf), False) for leaf in self._leaves(decided)]
         else:
@@ -102,7 +112,7 @@ class Decisions:
             if not end.reached.any():
                 return end
             estimate = self._estimate(end.node, states, losses)
-            scored.append((estimate if self._is_leaf(end.node, tree) else EXPANDED * estimate, end))
+            scored.append((estimate if self._is_leaf(end, tree) else EXPANDED * estimate, end))
         now = self._total(all_ends, losses)
         for path, cut in cuts(tree):
             watch.check()
@@ -111,13 +121,15 @@ class Decisions:
                 scored.append((min(self._total(self._certain(half), losses) for half in halved) - now, (path, cut)))
         return max(scored, key=lambda it: it[0])[1]
 
-    def _is_leaf(self, node: Leaf | Undecided, tree: CoarseTree) -> bool:
+    def _is_leaf(self, end: End, tree: CoarseTree) -> bool:
         """Whether an end can only be a leaf."""
-        return not isinstance(node, Undecided) or node.depth == 0 or self._model.size.leaves == count_ends(tree)
+        node = end.node
+        return not isinstance(node, Undecided) or node.depth == 0 or self._first.is_full(tree, end.path)
 
     def _leaves(self, end: End) -> Iterator[Leaf]:
-        """The leaves that an end may be; where no state goes, any leaf will do."""
-        yield from map(Leaf, range(self._model.mdp.n_actions if end.reached.any() else 1))
+        """The leaves that an end may be; where no state goes, any leaf will do, unless a rule counts the leaves."""
+        several = end.reached.any() or not self._model.task.only_leaf_rules
+        yield from map(Leaf, range(self._model.mdp.n_actions if several else 1))
 
     def _subtrees(self, end: End) -> Iterator[CoarseTree]:
         """What takes the place of an undecided subtree: a leaf, or a cut by each feature."""
@@ -129,10 +141,10 @@ class Decisions:
             if asked is not None:
                 yield Cut(asked, below, below)
 
-    def _losses(self, tree: CoarseTree, values: Floats) -> Floats:
+    def _losses(self, tree: CoarseTree, values: Floats, rewards: Floats) -> Floats:
         """[S, A] first-order losses."""
-        values = self._finite(values)
-        q = self._model.look_ahead(values)
+        values, mdp = self._finite(values), self._model.mdp
+        q = rewards + mdp.discount * (mdp.transitions @ values).reshape(rewards.shape)
         visits = self._relaxation.visits(self._relaxation.choices(tree), q)
         losses: Floats = visits[:, None] * np.maximum(values[:, None] - q, 0.0)
         return losses
@@ -169,7 +181,7 @@ class Decisions:
         """What an undecided end is estimated to lose in the states that reach it for certain."""
         if len(states) == 0:
             return 0.0
-        if node.depth == 0 or len(self._questions) == 0:
+        if node.depth == 0 or self._free == 0:
             return float(losses[states].sum(axis=0).min())
-        left, right = self._questions.sums(states, losses[states])
+        left, right = (sums[: self._free] for sums in self._questions.sums(states, losses[states]))
         return float((left.min(axis=1) + right.min(axis=1)).min())

@@ -38,19 +38,44 @@ class Ladder(NamedTuple):
 
 
 class Ladders:
-    """All questions of a task, by columns."""
+    """All questions of a task, by columns; after them every question of a kept tree as a ladder of its own.
 
-    def __init__(self, questions: Ranks) -> None:
+    Args:
+        questions: the questions of the task, then those of the kept tree.
+        free: how many questions there are without those of the kept tree; by default all.
+    """
+
+    def __init__(self, questions: Ranks, free: int | None = None) -> None:
         self.columns = questions.columns
         self.ladders: list[Ladder] = []
-        for column in np.unique(self.columns.feature):
-            its = np.flatnonzero(self.columns.feature == column)
-            its = its[np.argsort(self.columns.rank[its], kind="stable")]
-            equality = bool(self.columns.equality[its[0]])
-            self.ladders.append(Ladder(int(column), equality, its, self.columns.rank[its]))
+        free = len(questions) if free is None else free
+        for column in np.unique(self.columns.feature[:free]):
+            its = np.flatnonzero(self.columns.feature[:free] == column)
+            self._add(its[np.argsort(self.columns.rank[its], kind="stable")])
+        self._free = len(self.ladders)
+        for kept in range(free, len(questions)):
+            self._add(np.array([kept]))
 
     def __len__(self) -> int:
-        return len(self.ladders)
+        """The number of ladders without those of the kept tree."""
+        return self._free
+
+    def _add(self, its: Ints) -> None:
+        first = its[0]
+        column, equality = int(self.columns.feature[first]), bool(self.columns.equality[first])
+        self.ladders.append(Ladder(column, equality, its, self.columns.rank[its]))
+
+    def kept(self, number: int) -> Range:
+        """The range of a question of the kept tree, by its place among them."""
+        return Range(self._free + number, 0, 1)
+
+    def is_kept(self, asked: Range) -> bool:
+        """Whether a range is a question of the kept tree."""
+        return asked.ladder >= self._free
+
+    def column(self, asked: Range) -> int:
+        """The column that the questions of a range are about."""
+        return self.ladders[asked.ladder].column
 
     def whole(self, ladder: int) -> Range:
         """All questions of a ladder."""

@@ -33,6 +33,7 @@ class Sweeping(NamedTuple):
         endless: what an action that never leaves its state and earns nothing is worth; only with discount 1.
         first: [S + 1] where the predecessors of every state begin.
         predecessors: of all states.
+        sums: [S, A] the sums of the rows; empty with a discount.
         margin: relative rounding error of the sum in one update.
         divided: relative error of the division by `leave`, as far as it is the same for all actions.
         cancelled: the rest of that error, times `leave`.
@@ -43,6 +44,7 @@ class Sweeping(NamedTuple):
     endless: float
     first: Ints
     predecessors: Ints
+    sums: Floats
     margin: float
     divided: float
     cancelled: float
@@ -56,10 +58,17 @@ class Sweeping(NamedTuple):
         margin = (int(np.diff(P.indptr).max()) + 8) * EPSILON
         graph = (backward.indptr, backward.indices)
         if mdp.discount < 1:
-            return cls(1 - mdp.discount * staying(mdp), mdp.rewards, 0.0, *graph, margin, 0.0, 4 * EPSILON)
-        leave, sums = _leaving(mdp), np.asarray(P.sum(axis=1)).reshape(mdp.rewards.shape)
-        endless = 0.0 if mdp.endless is None else mdp.endless
-        return cls(leave, mdp.rewards * sums, endless, *graph, margin, 2 * margin, 0.0)
+            leave = 1 - mdp.discount * staying(mdp)
+            return cls(leave, mdp.rewards, 0.0, *graph, np.empty((0, 0)), margin, 0.0, 4 * EPSILON)
+        sums = np.asarray(P.sum(axis=1)).reshape(mdp.rewards.shape)
+        unpaid = cls(_leaving(mdp), mdp.rewards, 0.0, *graph, sums, margin, 2 * margin, 0.0)
+        return unpaid.paying(mdp.rewards, mdp.endless)
+
+    def paying(self, rewards: Floats, endless: float | None) -> "Sweeping":
+        """The same with other rewards [S, A], and another value of what never ends."""
+        if self.sums.size == 0:
+            return self._replace(rewards=rewards)
+        return self._replace(rewards=rewards * self.sums, endless=0.0 if endless is None else endless)
 
 
 def _leaving(mdp: MDP) -> Floats:

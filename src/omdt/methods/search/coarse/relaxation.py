@@ -12,6 +12,8 @@ Without a discount, sweeps may stop too high: values that are not supported are 
 (`planning.restricted_values`).
 """
 
+from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +21,12 @@ from numba import njit
 
 from omdt import planning
 from omdt.choice_graph import ChoiceGraph
-from omdt.mdp import EPSILON, MDP, Bools, Floats
+from omdt.mdp import EPSILON, Bools, Floats
 from omdt.methods.search.coarse.coarse_tree import CoarseTree, ends
 from omdt.methods.search.coarse.ladders import Ladders
 from omdt.methods.search.coarse.lowering import Sweeping, lower
 from omdt.methods.search.coarse.support import comes_to_unsupported, deflate, supporting_actions
-from omdt.methods.search.model import Model
+from omdt.methods.search.model import Arrays, Model
 from omdt.methods.search.partial_tree import Leaf
 from omdt.watch import Watch
 
@@ -51,6 +53,34 @@ class Relaxed(NamedTuple):
     possible: bool = True
 
 
+class Payoffs(NamedTuple):
+    """What is maximised in a relaxation, in place of the rewards of the problem.
+
+    Attributes:
+        rewards: [S, A].
+        endless: what a policy is worth that never ends, as `MDP.endless` has it.
+    """
+
+    rewards: Floats
+    endless: float | None
+
+
+class Posed(NamedTuple):
+    """An optimisation problem as sweeps read it.
+
+    Attributes:
+        arrays: the MDP with the rewards to be maximised.
+        sweeping: what sweeps need beside it.
+        endless: as in `Payoffs`.
+        circular: whether sweeps from above may settle at values that no policy earns.
+    """
+
+    arrays: Arrays
+    sweeping: Sweeping
+    endless: float | None
+    circular: bool
+
+
 class Relaxation:
     """Bounds coarse trees."""
 
@@ -59,7 +89,20 @@ class Relaxation:
         self.everywhere = np.ones(model.mdp.n_states, dtype=np.bool_)
         self._sweeping = Sweeping.of(model.mdp)
         self._starts = np.flatnonzero(model.mdp.initial)
-        self._circular = _may_be_circular(model.mdp)
+
+    @cached_property
+    def payoffs(self) -> Payoffs:
+        """Those of the problem."""
+        return Payoffs(self.model.mdp.rewards, self.model.mdp.endless)
+
+    @cached_property
+    def always_ends(self) -> bool:
+        """Whether every policy ends, or there is a discount."""
+        mdp = self.model.mdp
+        if mdp.discount < 1:
+            return True
+        graph = ChoiceGraph(mdp.transitions, np.ones(mdp.rewards.shape, dtype=np.bool_))
+        return not (graph.end_components(~mdp.terminal)[0] >= 0).any()
 
     def choices(self, tree: CoarseTree) -> Bools:
         """[S, A] the actions that may be taken in each state."""
@@ -82,17 +125,20 @@ class Relaxation:
         """
         return self.bound_of(self.choices(tree), above, target, watch)
 
-    def bound_of(self, choices: Bools, above: Floats, target: float, watch: Watch) -> Relaxed:
-        """The same for all policies that take one of some actions [S, A] in each state."""
+    def bound_of(
+        self, choices: Bools, above: Floats, target: float, watch: Watch, payoffs: Payoffs | None = None
+    ) -> Relaxed:
+        """The same for all policies that take one of some actions [S, A] in each state, and for other payoffs."""
         if not choices.any(axis=1).all():
             return Relaxed(-np.inf, above, possible=False)
         V = above.copy()
         if self.model.mdp.discount == 1:
             V[self.model.mdp.terminal] = 0.0
-        bound, settled = self._lowered(choices, V, target, watch)
+        posed = self._posed if payoffs is None or payoffs is self.payoffs else self._pose(payoffs)
+        bound, settled = self._lowered(posed, choices, V, target, watch)
         if bound > target and not settled:
-            V = np.minimum(V, self._solved(choices, V, self._least(bound, target), watch))
-            bound = self._return(V)
+            V = np.minimum(V, self._solved(posed, choices, V, self._least(bound, target), watch))
+            bound = self.total(V)
         return Relaxed(bound, V)
 
     def visits(self, choices: Bools, q: Floats) -> Floats:
@@ -101,31 +147,49 @@ class Relaxation:
         visits: Floats = _visits(self.model.arrays, policy)
         return visits
 
-    def _lowered(self, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
+    @cached_property
+    def _posed(self) -> Posed:
+        """The problem itself."""
+        return self._pose(self.payoffs)
+
+    def _pose(self, payoffs: Payoffs) -> Posed:
+        """The problem with other payoffs.
+
+        Sweeps may settle too high where a policy may go on for ever, unless rewards are costs and going on without any
+        is as good as the end, because the optimal values are then the highest fixpoint that is not above 0.
+        """
+        rewards, endless = payoffs
+        # Kernels are compiled for arrays that nobody changes.
+        rewards.setflags(write=False)
+        circular = (endless is not None or bool((rewards > 0).any())) and not self.always_ends
+        arrays, sweeping = self.model.arrays._replace(rewards=rewards), self._sweeping.paying(rewards, endless)
+        return Posed(arrays, sweeping, endless, circular)
+
+    def _lowered(self, posed: Posed, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
         """Lower V as far as that is cheap; the bound that it gives, and whether policy iteration would hardly help."""
-        bound, settled = self._swept(choices, V, target, watch)
-        for _ in range(MAX_DEFLATIONS if self._circular else 0):
+        bound, settled = self._swept(posed, choices, V, target, watch)
+        for _ in range(MAX_DEFLATIONS if posed.circular else 0):
             if bound <= target or not settled:
                 return bound, settled
             least = self._least(bound, target)
-            unsupported = self._unsupported(choices, V, least)
+            unsupported = self._unsupported(posed, choices, V, least)
             if unsupported is None:
                 return bound, True
-            if deflate(self.model.arrays, self._sweeping, choices, V, unsupported) <= least:
+            if deflate(posed.arrays, posed.sweeping, choices, V, unsupported) <= least:
                 return bound, False
-            bound, settled = self._swept(choices, V, target, watch)
-        return bound, settled and not self._circular
+            bound, settled = self._swept(posed, choices, V, target, watch)
+        return bound, settled and not posed.circular
 
-    def _swept(self, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
+    def _swept(self, posed: Posed, choices: Bools, V: Floats, target: float, watch: Watch) -> tuple[float, bool]:
         """Lower V by sweeps; the bound that it gives, and whether further sweeps would change little."""
         model = self.model
         active = ~model.mdp.terminal if model.mdp.discount == 1 else self.everywhere.copy()
-        bound = self._return(V)
+        bound = self.total(V)
         for count in range(model.settings.coarse_sweeps):
             watch.check()
             least = self._least(bound, target)
-            changed = lower(model.arrays, self._sweeping, choices, V, active, least, count % 2 == 0)
-            bound = self._return(V)
+            changed = lower(posed.arrays, posed.sweeping, choices, V, active, least, count % 2 == 0)
+            bound = self.total(V)
             if bound <= target or not changed:
                 return bound, True
         return bound, False
@@ -135,36 +199,26 @@ class Relaxation:
         distance = bound - target
         return self.model.settings.coarse_settled * (distance if np.isfinite(distance) else self.model.scale)
 
-    def _return(self, V: Floats) -> float:
+    def total(self, V: Floats) -> float:
         """p0·V rounded up."""
         values = V[self._starts]
         total = float(self.model.mdp.initial[self._starts] @ values)
         return total + 2 * len(V) * EPSILON * float(np.abs(values).max()) if np.isfinite(total) else total
 
-    def _unsupported(self, choices: Bools, V: Floats, least: float) -> Bools | None:
+    def _unsupported(self, posed: Posed, choices: Bools, V: Floats, least: float) -> Bools | None:
         """[S] the states whose values are not supported; None if supporting actions do not lead there."""
-        mdp, arrays = self.model.mdp, self.model.arrays
-        known = mdp.terminal | (V == -np.inf) if mdp.endless is not None else V <= least
-        action = supporting_actions(arrays, self._sweeping, choices, V, known, 2 * least)
-        return action < 0 if comes_to_unsupported(arrays, action, self._starts) else None
+        known = self.model.mdp.terminal | (V == -np.inf) if posed.endless is not None else V <= least
+        action = supporting_actions(posed.arrays, posed.sweeping, choices, V, known, 2 * least)
+        return action < 0 if comes_to_unsupported(posed.arrays, action, self._starts) else None
 
-    def _solved(self, choices: Bools, V: Floats, accuracy: float, watch: Watch) -> Floats:
+    def _solved(self, posed: Posed, choices: Bools, V: Floats, accuracy: float, watch: Watch) -> Floats:
         """The values of the relaxation by policy iteration, from above."""
-        values = planning.restricted_values(self.model.mdp, choices, V, watch, accuracy=accuracy)
+        mdp = self.model.mdp
+        if posed is not self._posed:
+            mdp = replace(mdp, rewards=posed.arrays.rewards, endless=posed.endless)
+        values = planning.restricted_values(mdp, choices, V, watch, accuracy=accuracy)
         watch.check()
         return values.upper
-
-
-def _may_be_circular(mdp: MDP) -> bool:
-    """Whether sweeps from above may settle at values that no policy earns.
-
-    Not with a discount; nor where every policy ends; nor where rewards are costs and going on without any is as good as
-    the end, because the optimal values are then the highest fixpoint that is not above 0.
-    """
-    if mdp.discount < 1 or (mdp.endless is None and not (mdp.rewards > 0).any()):
-        return False
-    graph = ChoiceGraph(mdp.transitions, np.ones(mdp.rewards.shape, dtype=np.bool_))
-    return bool((graph.end_components(~mdp.terminal)[0] >= 0).any())
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,84 @@
+"""Population: which kind of climb comes next, and with which tree it begins.
+
+The question at the root decides more than all others, and small changes seldom replace it by a better one. So the best
+trees that climbs have ended with are kept, one per question at the root, and quick climbs go on from all of them. Steep
+climbs go on from the incumbent.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from omdt.methods.search.partial_tree import Split, Tree
+from omdt.methods.search.settings import SearchSettings
+
+
+class Population:
+    """Keeps trees and chooses one of them, better ones more often.
+
+    Args:
+        most: maximum number of trees.
+        selection: probability that the best tree is chosen, and that the next one is chosen if the best is not.
+    """
+
+    def __init__(self, most: int, selection: float) -> None:
+        self._most, self._selection = most, selection
+        self._trees: dict[int, tuple[float, Tree]] = {}
+
+    @property
+    def best(self) -> list[tuple[float, Tree]]:
+        """Returns and trees, the best first."""
+        return sorted(self._trees.values(), key=lambda kept: -kept[0])[: self._most]
+
+    def add(self, value: float, tree: Tree) -> None:
+        """Keep a tree if it is better than the one with the same question at the root."""
+        root = tree.question if isinstance(tree, Split) else -1
+        if root not in self._trees or value > self._trees[root][0]:
+            self._trees[root] = value, tree
+
+    def chosen(self, random: np.random.Generator) -> Tree | None:
+        """One of the best trees; None if there is none."""
+        best = self.best
+        return best[min(int(random.geometric(self._selection)), len(best)) - 1][1] if best else None
+
+
+class Beginnings:
+    """Chooses the tree with which the next climb begins: first given trees, then random changes of good ones.
+
+    Args:
+        settings: sizes of the population.
+        starts: trees for steep climbs.
+        quick_starts: trees for quick climbs; None if all climbs are of one kind, which takes `starts`.
+
+    Attributes:
+        steep: whether the climb that was begun last is a steep one. Without `quick_starts`, none is.
+    """
+
+    def __init__(self, settings: SearchSettings, starts: Iterator[Tree], quick_starts: Iterator[Tree] | None) -> None:
+        self._starts, self._quick_starts = starts, quick_starts
+        self.steep = False
+        self._population = Population(settings.population, settings.selection)
+        self._efforts = {False: 0, True: 0}
+
+    def following(self, best: Tree, random: np.random.Generator) -> tuple[Tree, bool]:
+        """The next tree, and whether it is new; a tree that is not new must be changed before climbing.
+
+        Steep and quick climbs have equal shares of the evaluations.
+
+        Args:
+            best: the incumbent.
+            random: chooses among good trees.
+        """
+        self.steep = self._quick_starts is not None and self._efforts[True] <= self._efforts[False]
+        quick = self._quick_starts is not None and not self.steep
+        tree = next(self._quick_starts if quick and self._quick_starts is not None else self._starts, None)
+        if tree is not None:
+            return tree, True
+        kept = self._population.chosen(random) if quick else None
+        return best if kept is None else kept, False
+
+    def ended(self, evaluations: int, value: float, tree: Tree | None) -> None:
+        """Count the evaluations of a climb, and keep the tree with which it ended if that is allowed."""
+        self._efforts[self.steep] += evaluations
+        if tree is not None and value > -np.inf:
+            self._population.add(value, tree)

@@ -1,0 +1,1 @@
+"""Local search under rules beyond those about leaves: good trees that keep all of them."""
