@@ -98,10 +98,10 @@ def test_help_lists_the_commands(run):
     words = re.findall(r"^│ (\w+) |^╭─ (\w+) ", out, flags=re.M)
     listed = [command or f"{heading}:" for command, heading in words]
     commands = ["solve", "front", "alternatives", "compare", "export", "report", "check", "reproduce"]
-    assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", *commands]
+    assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", *commands, "Installation:", "doctor"]
 
 
-@pytest.mark.parametrize("command", ["envs", "info", "solve", "compare", "alternatives"])
+@pytest.mark.parametrize("command", ["envs", "info", "solve", "compare", "alternatives", "doctor"])
 def test_every_command_has_help(run, command):
     status, out, _ = run(command, "--help")
     assert status == 0
