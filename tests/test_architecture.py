@@ -71,11 +71,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"choice_graph", "cluster", "norms", "planning", "processes", "solution", "systems"}
     | {"judging", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
-    "solving": BASIC
+    "concluding": BASIC
     | FIRST_THREE
     | ASKED
-    | CALLED
-    | {"judging", "planning", "solution", "methods", "questions", "fingerprint", "unavailable", "watch"},
+    | {"judging", "planning", "solution", "methods", "fingerprint", "unavailable", "watch"},
+    "solving": BASIC | FIRST_THREE | ASKED | CALLED | {"concluding", "methods", "solution", "watch"},
     "installation": {"mdp", "methods", "solution", "solving"},
     "imitating": BASIC | FIRST_THREE | ASKED | {"methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
@@ -90,6 +90,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | CALLED
     | {
         "check",
+        "concluding",
         "judging",
         "methods",
         "planning",

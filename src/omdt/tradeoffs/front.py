@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from omdt.concluding import SECONDS_PER_TRANSITION, References, concluded
 from omdt.errors import InputError
 from omdt.limits import Limits
 from omdt.mdp import MDP
@@ -14,7 +15,7 @@ from omdt.objective import DISCOUNTED_RETURN, Asked, objective_of
 from omdt.progress import words
 from omdt.rules import FALLBACK, Rule, Rules
 from omdt.solution import MIN, Claim, Solution
-from omdt.solving import SECONDS_PER_TRANSITION, References, concluded, task_of
+from omdt.solving import task_of
 from omdt.splits import Splits
 from omdt.task import Size, Task
 from omdt.tradeoffs.front_points import DEPTH, LEAVES, Front, Point
