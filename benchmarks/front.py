@@ -61,7 +61,7 @@ class Race:
 
 def separate(mdp: omdt.MDP, seconds: float) -> tuple[list[Solution], float]:
     begin = time.process_time()
-    found = [omdt.solve(mdp, max_leaf_nodes=n, time_limit=seconds, gap=GAP) for n in range(1, LEAVES + 1)]
+    found = [omdt.solve(mdp, max_leaf_nodes=n, time_limit=seconds, gap=GAP, threads=1) for n in range(1, LEAVES + 1)]
     return found, time.process_time() - begin
 
 

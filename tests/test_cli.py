@@ -98,7 +98,7 @@ def test_help_lists_the_commands(run):
     words = re.findall(r"^│ (\w+) |^╭─ (\w+) ", out, flags=re.M)
     listed = [command or f"{heading}:" for command, heading in words]
     commands = ["solve", "front", "alternatives", "compare", "export", "report", "check", "reproduce"]
-    assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", *commands]
+    assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", *commands, "Installation:", "doctor"]
 
 
 @pytest.mark.parametrize("command", ["envs", "info", "solve", "compare", "alternatives"])
@@ -499,12 +499,14 @@ def test_compare_prints_a_row_for_every_method(run, tmp_path):
     status, out, err = run("compare", "frozenlake_4x4", *QUICK_COMPARISON, "--output", tmp_path / "table.csv")
     assert (status, err) == (0, "")
     assert "\x1b" not in out
-    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
-    assert "depth ≤ 1" in lines["frozenlake_4x4"]
+    title, table, meanings = out.split("\n\n")
+    assert title == "frozenlake_4x4  trees of depth ≤ 1"
+    lines = {line.split()[0]: line for line in table.splitlines()}
     for row in omdt.compare(environment("frozenlake_4x4"), max_depth=1, seeds=2).rows:
-        assert f"{row.value:.6g}" in lines[row.method]
+        assert f"{row.value:.{3 if row.method == 'viper' else 6}g}" in lines[row.method]
         assert ("±" in lines[row.method]) == (row.method == "viper")
-    assert (tmp_path / "table.csv").read_text().count("\n") == len(lines) - 1
+        assert f"\n{row.method} " in f"\n{meanings}"
+    assert (tmp_path / "table.csv").read_text().count("\n") == len(lines)
 
 
 @pytest.mark.needs("sklearn")
