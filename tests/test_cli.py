@@ -101,7 +101,7 @@ def test_help_lists_the_commands(run):
     assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", *commands, "Installation:", "doctor"]
 
 
-@pytest.mark.parametrize("command", ["envs", "info", "solve", "compare", "alternatives"])
+@pytest.mark.parametrize("command", ["envs", "info", "solve", "compare", "alternatives", "doctor"])
 def test_every_command_has_help(run, command):
     status, out, _ = run(command, "--help")
     assert status == 0

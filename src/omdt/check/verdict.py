@@ -225,7 +225,8 @@ def words(verdict: Verdict) -> str:
         said = f"VERIFIED: the value{what} is {verdict.value:.9g} for the tree, and for no {trees} {than}"
     else:
         returns = " and ".join([*obeys, "returns"])
-        said = f"VERIFIED: the tree {returns} {verdict.value:.9g}, and no {trees} {than}"
+        more = f"returns {than}" if asked or obeys else than
+        said = f"VERIFIED: the tree {returns} {verdict.value:.9g}, and no {trees} {more}"
     if verdict.vectors:
         counts = f"{counted(verdict.cases, 'node', 'nodes')}, {counted(verdict.vectors, 'vector', 'vectors')}"
     else:
