@@ -12,7 +12,7 @@ EXTRAS ?=
 # What tests, style, types and benchmarks need: every extra and the tools.
 DEVELOP := $(VENV)/.installed-all,dev
 
-.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
+.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-rules fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-trees bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives bench-rules reproduce docs gallery clean
 
 help:
 	@echo "make install       install omdt into .venv; with extras by name: make install EXTRAS=gymnasium,report"
@@ -25,6 +25,7 @@ help:
 	@echo "make format        put the code into the project's style"
 	@echo "make fuzz          compare search, programs and brute force on random problems (SECONDS=600 SEED=0)"
 	@echo "make fuzz-totals   the same for probabilities and totals without a discount (CASES=1000 SEED=0)"
+	@echo "make fuzz-rules    the same under random rules (CASES=1000 SEED=0)"
 	@echo "make fuzz-readers  read random bytes as files of every format (SECONDS=600 for each; Linux)"
 	@echo "make bench         print build, planning and simulation times"
 	@echo "make bench-first-use  CPU seconds of a first solve that compiles, and the kernels it compiles (a minute)"
@@ -34,6 +35,7 @@ help:
 	@echo "make bench-limits  whether time limits and Ctrl-C are kept, from 10^3 to 10^6 states (some minutes)"
 	@echo "make bench-parallel  seconds to the proof on one core and on two (up to three hours)"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
+	@echo "make bench-trees   trees of 20 s of CPU over five seeds beside the best known ones (20 minutes)"
 	@echo "make bench-front   the front to eight leaves beside eight separate solves, to the same proofs (some minutes)"
 	@echo "make bench-side-by-side  the same cells by two versions (OLD=a clone of the old one; half an hour)"
 	@echo "make bench-answers compare the files of all answers with those kept of another version (KEPT=a folder)"
@@ -42,9 +44,11 @@ help:
 	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
 	@echo "make bench-certificates  time and size of certificates, and the time to check them (up to an hour)"
 	@echo "make bench-evaluation  evaluation of policies beside a plain sparse LU (a minute)"
+	@echo "make bench-rules   what each rule does to the time of a proof on six environments (some minutes)"
 	@echo "make bench-objectives  trees for every property of the corpus of PRISM models (up to 20 minutes; needs Storm)"
 	@echo "make reproduce     the paper's tables and figures with five seconds a run (about ten minutes on two cores)"
 	@echo "make docs          build the documentation site into site/"
+	@echo "make gallery       find the trees and draw the pictures of the gallery anew (some minutes)"
 	@echo "make clean         remove what the other targets made, but for the runs in reproduction/"
 
 install: $(VENV)/.installed$(if $(EXTRAS),-$(EXTRAS))
@@ -98,6 +102,9 @@ CASES ?= 1000
 fuzz-totals: $(DEVELOP)
 	$(BIN)/python tests/fuzz_totals.py --cases $(CASES) --seed $(SEED)
 
+fuzz-rules: $(DEVELOP)
+	$(BIN)/python tests/fuzz_rules.py --cases $(CASES) --seed $(SEED)
+
 fuzz-readers: $(DEVELOP) $(VENV)/.installed-fuzz
 	for reader in npz drn tra csv json; do \
 		$(BIN)/python tests/fuzz_readers.py $$reader --seconds $(SECONDS) || exit 1; \
@@ -127,6 +134,9 @@ bench-parallel: $(DEVELOP)
 bench-search: $(DEVELOP)
 	$(BIN)/python benchmarks/search.py
 
+bench-trees: $(DEVELOP)
+	$(BIN)/python benchmarks/trees.py
+
 bench-front: $(DEVELOP)
 	$(BIN)/python benchmarks/front.py
 
@@ -151,6 +161,9 @@ bench-certificates: $(DEVELOP)
 bench-evaluation: $(DEVELOP)
 	$(BIN)/python benchmarks/evaluation.py
 
+bench-rules: $(DEVELOP)
+	$(BIN)/python benchmarks/rules.py
+
 bench-objectives: $(DEVELOP)
 	$(BIN)/python benchmarks/objectives.py
 
@@ -159,6 +172,9 @@ reproduce: $(VENV)/.installed-reproduce
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict
+
+gallery: $(VENV)/.installed-plots
+	$(BIN)/python docs/gallery.py
 
 clean:
 	rm -rf $(VENV) site dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

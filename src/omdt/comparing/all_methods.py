@@ -65,11 +65,10 @@ def compare(
         MissingExtraError: if scikit-learn or the solver of milp is not installed.
         LostWorkerError: if one of the processes is killed, for example when memory runs out.
     """
-    own = dict(extra or {})
-    size = Size(max_depth, max_leaf_nodes)
+    own, size = dict(extra or {}), Size(max_depth, max_leaf_nodes)
     Limits(time_limit)
-    _check_arguments(size, seeds, processes, milp)
     check_names(own)
+    _check_arguments(size, seeds, processes, milp)
     task = Task.over_thresholds(mdp, size, objective_of(objective))
     limits = {"max_depth": max_depth, "max_leaf_nodes": max_leaf_nodes, "time_limit": time_limit}
     jobs = jobs_of(limits, task.objective, seeds, milp)
@@ -81,19 +80,24 @@ def compare(
         jobs = [] if watch.interrupted else jobs
         runs = one_by_one(mdp, jobs, watch) if processes == 1 else side_by_side(mdp, jobs, watch, processes)
         solutions = _collected(runs, heard)
-    rows = references | {row: _summary(row, runs) for row, runs in solutions.items()}
-    *ordered, best = (rows[name] for name in MEANING if name in rows)
     interrupted = watch.interrupted or any(s.stop is Stop.INTERRUPTED for runs in solutions.values() for s in runs)
     return Comparison(
         problem=mdp.name,
         max_depth=max_depth,
         max_leaf_nodes=max_leaf_nodes,
         discount=task.problem.discount,
-        rows=(*ordered, *owned, best),
+        rows=_ordered(references, solutions, owned),
         interrupted=interrupted,
         objective=task.asked,
         sense=MIN if task.objective.minimised else MAX,
     )
+
+
+def _ordered(references: dict[str, Row], solutions: dict[str, list[Solution]], owned: list[Row]) -> tuple[Row, ...]:
+    """All rows in the order of `MEANING`, the user's own before the last one."""
+    rows = references | {row: _summary(row, runs) for row, runs in solutions.items()}
+    *ordered, best = (rows[name] for name in MEANING if name in rows)
+    return (*ordered, *owned, best)
 
 
 class _Heard:

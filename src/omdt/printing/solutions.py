@@ -8,14 +8,13 @@ from omdt.printing.plain import escape, line, number
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from omdt.solution import Solution
 
 
 def show(solution: "Solution", console: "Console") -> None:
     """Print a solution for people."""
-    from rich.table import Table
-
     from omdt.tree import printable
 
     tree = solution.tree
@@ -26,6 +25,22 @@ def show(solution: "Solution", console: "Console") -> None:
         line(console, printable(solution.wording.doing))
     line(console, "")
     line(console, tree.to_text() + "\n")
+    console.print(_figures(solution))
+    for sentence in solution.replaced_words():
+        line(console, sentence)
+    if len(solution.rules) > 1:
+        line(console, "\nIt keeps the rules: a tree that")
+        for rule in solution.restrictions:
+            line(console, f"- {printable(rule)}")
+    amount, unit = solution.effort
+    effort = f"{amount:.2f} s" if unit == "seconds" else counted(int(amount), "node")
+    console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
+
+
+def _figures(solution: "Solution") -> "Table":
+    """Value, bound and returns, with what they mean."""
+    from rich.table import Table
+
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(justify="right")
@@ -46,16 +61,7 @@ def show(solution: "Solution", console: "Console") -> None:
         table.add_row("normalised", "–", "there is no scale from random to optimal if one of them is infinite")
     else:
         table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
-    console.print(table)
-    for sentence in solution.replaced_words():
-        line(console, sentence)
-    if len(solution.rules) > 1:
-        line(console, "\nIt keeps the rules: a tree that")
-        for rule in solution.restrictions:
-            line(console, f"- {printable(rule)}")
-    amount, unit = solution.effort
-    effort = f"{amount:.2f} s" if unit == "seconds" else counted(int(amount), "node")
-    console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
+    return table
 
 
 def _meaning_of_value(solution: "Solution") -> str:

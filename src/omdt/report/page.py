@@ -26,7 +26,7 @@ from omdt.report.commands import solve_command
 from omdt.report.curve import anytime_curve
 from omdt.report.drawing import drawn
 from omdt.report.embedded import map_data, node_data
-from omdt.report.front import front_section
+from omdt.report.front import front_section, front_table
 from omdt.report.lead import lead
 from omdt.report.obeying import obeyed
 from omdt.solution import Solution
@@ -98,6 +98,7 @@ def report_html(
         title=printable(solution.problem if title is None else title),
         commands=[printable(command) for command in commands] or [solve_command(solution)],
         front="" if front is None else Markup(front_section(front)),
+        front_table="" if front is None else Markup(front_table(front)),
     )
 
 

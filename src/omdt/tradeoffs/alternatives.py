@@ -1,7 +1,8 @@
 """alternatives(mdp, …): all trees that are about as good as the best one, distinct in what they do.
 
 The best tree is found by `omdt.solve`. What a tree has to reach follows from it, and all policies of trees that reach
-it are enumerated (`alternatives_search`). Should one of them be better than the best tree so far, it takes its place.
+it are enumerated (`alternatives_search`; under rules beyond those about leaves, all trees: `alternatives_ruled`).
+Should one of them be better than the best tree so far, it takes its place.
 """
 
 import math
@@ -23,7 +24,9 @@ from omdt.terminal import cores
 from omdt.tradeoffs.alternatives_collection import Collection
 from omdt.tradeoffs.alternatives_listing import Listing
 from omdt.tradeoffs.alternatives_result import Alternatives, Ended
+from omdt.tradeoffs.alternatives_ruled import RuledEnumeration
 from omdt.tradeoffs.alternatives_search import Enumeration
+from omdt.tree import TreePolicy
 from omdt.verbs import verb
 from omdt.watch import Watch, one_thread
 
@@ -102,9 +105,8 @@ def alternatives(
     with watch.catching_interrupts(), one_thread():
         model = Model.of(task, SearchSettings(), watch)
         collection = Collection(model, tolerance, limit, progress or _unheard)
-        enumeration = Enumeration(model, collection, limits.memory_limit, watch)
-        enumeration.run(solution.tree.actions(task.observations))
-        listing = Listing(task, collection, enumeration.domains, watch)
+        enumeration = _enumerated(model, collection, limits.memory_limit, watch, solution.tree)
+        listing = Listing(model, collection, enumeration.domains, watch)
         members, common = listing.members(), listing.forced()
     known = absolute or time_limit is None or solution.is_rounding(solution.random_error)
     return Alternatives(
@@ -130,6 +132,19 @@ def alternatives(
     )
 
 
+def _enumerated(
+    model: Model, collection: Collection, memory_limit: int, watch: Watch, best: TreePolicy
+) -> Enumeration | RuledEnumeration:
+    """The enumeration that fits the rules, after it ended; it begins with the best tree."""
+    if model.task.only_leaf_rules:
+        enumeration = Enumeration(model, collection, memory_limit, watch)
+        enumeration.run(best.actions(model.task.observations))
+        return enumeration
+    ruled = RuledEnumeration(model, collection, memory_limit, watch)
+    ruled.run(best)
+    return ruled
+
+
 def _unheard(found: int) -> None:
     """Nobody listens to progress."""
 
@@ -152,7 +167,7 @@ def _check_scale(solution: Solution, absolute: bool) -> None:
         )
 
 
-def _why_ended(enumeration: Enumeration, collection: Collection, watch: Watch, known: bool) -> Ended:
+def _why_ended(enumeration: Enumeration | RuledEnumeration, collection: Collection, watch: Watch, known: bool) -> Ended:
     """Why the search ended; what the tolerance is a part of must be known for a complete answer."""
     if watch.interrupted:
         return Ended.INTERRUPTED

@@ -5,7 +5,7 @@ import pytest
 
 import omdt
 from omdt.methods.search.evaluation import Acyclic, Engine, Sparse, engine
-from omdt.methods.search.low_rank import Dense
+from omdt.methods.search.low_rank import UPDATES, Dense
 from omdt.methods.search.model import Model
 from omdt.rules import AvailableOnly
 from omdt.watch import Watch
@@ -57,6 +57,36 @@ def test_a_base_policy_may_change_afterwards() -> None:
     policy[:] = 1
     assert one.evaluate(np.zeros(mdp.n_states, dtype=np.int64)) == value
     assert one.evaluate(policy) != pytest.approx(value, rel=1e-3)
+
+
+def test_updates_of_the_inverse_lose_no_accuracy() -> None:
+    """More base policies in a row than are updates of the one before, each with a few other actions."""
+    mdp, rng = environment("system_administrator_tree"), np.random.default_rng(0)
+    model = model_of(mdp)
+    updated, policy = Dense(model), np.zeros(mdp.n_states, dtype=np.int64)
+    for _ in range(UPDATES + 5):
+        updated.rebase(policy)
+        afresh = Dense(model)
+        afresh.rebase(policy)
+        assert updated.value == pytest.approx(afresh.value, rel=1e-11)
+        assert updated.occupancies == pytest.approx(afresh.occupancies, rel=1e-8, abs=1e-10)
+        assert updated.advantages == pytest.approx(afresh.advantages, rel=1e-8, abs=1e-9)
+        policy = policy.copy()
+        policy[rng.integers(mdp.n_states, size=10)] = rng.integers(mdp.n_actions, size=10)
+
+
+def test_many_and_few_transitions_give_the_same_return() -> None:
+    """With more transitions of changed states than states, columns of the inverse are put side by side first."""
+    mdp, rng = environment("system_administrator_tree"), np.random.default_rng(0)
+    one, base = Dense(model_of(mdp)), rng.integers(mdp.n_actions, size=mdp.n_states)
+    one.rebase(base)
+    per_state = mdp.transitions.nnz / mdp.rewards.size
+    few, many = 2, 40
+    assert few * per_state < mdp.n_states < many * per_state
+    for changed in (few, many):
+        policy = base.copy()
+        policy[:changed] = (policy[:changed] + 1) % mdp.n_actions
+        assert one.evaluate(policy) == pytest.approx(float(returns_of(mdp, policy[None])[0]), rel=1e-9)
 
 
 def test_the_engine_fits_the_mdp() -> None:

@@ -119,6 +119,36 @@ def test_fewer_candidates_are_the_most_promising_ones() -> None:
     assert few[:2] == [Leaf(int(a)) for a in np.argsort(-gains.sum(axis=0), kind="stable")[:2]]
 
 
+def test_the_highest_gain_per_changed_state_comes_first_and_fitted_subtrees_last() -> None:
+    model = lake(3)
+    around, gains, states = neighbours_of(model), gains_of(model, TREE), np.arange(model.mdp.n_states)
+    current = Ranks(model.task.splits).actions(TREE, states)
+    found = check_candidates(model, around.by_gain(TREE, gains))
+    promising = check_candidates(model, around.promising(TREE, gains))
+    assert {policy.tobytes() for _, policy in found} == {policy.tobytes() for _, policy in promising}
+    keys = []
+    for _, policy in found:
+        gain = float((gains[states, policy] - gains[states, current]).sum())
+        keys.append(gain / np.count_nonzero(policy != current) if gain > 0 else gain)
+    falls = np.flatnonzero(np.diff(keys) > 1e-12)
+    # Where the order begins anew, the fitted subtrees follow, at most one per node.
+    assert len(falls) <= 1
+    assert len(keys) - 1 - (falls[0] if len(falls) else len(keys) - 1) <= 5
+    assert max(keys) > 0 > min(keys)
+
+
+def test_neighbours_of_little_gain_are_left_out() -> None:
+    model = lake(3)
+    around, gains, states = neighbours_of(model), gains_of(model, TREE), np.arange(model.mdp.n_states)
+    present = float(gains[states, Ranks(model.task.splits).actions(TREE, states)].sum())
+    for order in (around.promising, around.by_gain):
+        everything = [float(gains[states, policy].sum()) - present for _, policy in order(TREE, gains)]
+        least = float(np.median(everything))
+        kept = [float(gains[states, policy].sum()) - present for _, policy in order(TREE, gains, least)]
+        assert 0 < len(kept) < len(everything)
+        assert min(kept) >= least - 1e-12
+
+
 def test_small_changes_are_all_of_them() -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)

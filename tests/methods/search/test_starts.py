@@ -109,3 +109,13 @@ def test_imitation_weighs_the_optimal_advantages_by_the_visits_of_the_base_polic
     visits = planning.occupancies(model.mdp, np.ones(64, dtype=np.int64)).value
     q = planning.q_values(model.mdp, model.optimal).value
     assert starts.imitation_gains() == pytest.approx(visits[:, None] * (q - q.max(axis=1, keepdims=True)), abs=1e-9)
+
+
+def test_quick_climbs_begin_with_every_promising_question_at_the_root() -> None:
+    model = model_of(environment("frozenlake_8x8"), 3, None, root_starts=5)
+    trees = list(starts_of(model).by_root())
+    assert len(trees) == 1 + 5 + 5
+    roots = [tree.question for tree in trees if isinstance(tree, Split)]
+    assert len(roots) == len(trees)
+    assert len(set(roots[1:6])) == len(set(roots[6:])) == 5
+    assert all(count_leaves(tree) <= 8 for tree in trees)

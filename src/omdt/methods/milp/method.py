@@ -7,7 +7,7 @@ from typing import cast
 from omdt import planning
 from omdt.judging import net_return, violations
 from omdt.limits import Limits
-from omdt.methods.milp.backend import Answer, Backend, Record
+from omdt.methods.milp.backend import NO_SOLUTION, Answer, Backend, Record, SolverError
 from omdt.methods.milp.encoding import start_vector
 from omdt.methods.milp.exclusion import without
 from omdt.methods.milp.formulation import Model, formulate_task
@@ -68,6 +68,8 @@ def _solved(model: Model, limits: Limits, record: Record, solver: Backend) -> An
         start = None if record.tree is None else start_vector(model, record.tree)
         record.refused.clear()
         answer = solver.run(model, start, limits, record)
+        if answer is NO_SOLUTION and record.tree is not None:
+            raise SolverError("the solver finds no solution of a program for which a tree is known")
         if answer.vector is not None:
             record.found(answer.vector)
         record.bounded(answer.bound)

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from omdt.limits import Limits
+from omdt.methods.search.effort import seconds_per_neighbour
 from omdt.methods.search.guided import GuidedSearch
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.local import LocalSearch
@@ -62,6 +63,22 @@ def climber(model: Model, incumbent: Incumbent, seed: int, watch: Watch) -> Clim
         return RuledClimbing(model, incumbent, seed, watch)
     kind = GuidedSearch if model.mdp.discount == 1 else LocalSearch
     return kind(model, incumbent, seed, watch)
+
+
+def climb_before(local: Climber, seconds: float) -> None:
+    """Climb before a proof that is estimated to take some seconds before its first round, for a share of these.
+
+    A proof that takes long is made for a good tree, and one that will not end in time leaves nothing but the tree. The
+    time is estimated by the number of evaluations, so the same seed gives the same tree.
+    """
+    settings = local.model.settings
+    share = min(settings.max_climbing_seconds, settings.climbing_share * seconds)
+    most = local.evaluations + share / seconds_per_neighbour(local.model)
+    while local.evaluations < most and not (local.single or local.incumbent.optimal_reached):
+        before = local.evaluations
+        local.climb(1)
+        if local.evaluations == before:
+            return
 
 
 def local_search(task: Task, limits: Limits, watch: Watch) -> TreePolicy:

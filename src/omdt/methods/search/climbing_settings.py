@@ -32,6 +32,18 @@ class ClimbingSettings:
     selection: float = 0.3
     """Probability that a quick climb begins with the best of these trees, and with the next one if not with that."""
 
+    climbing_share: float = 0.5
+    """Estimated seconds of climbing before the fine search, per second that it is estimated to take for its tables."""
+
+    max_climbing_seconds: float = 10.0
+    """Most estimated seconds of climbing before the fine search. A run of 20 s still has a bound better than none."""
+
+    seconds_per_neighbour: float = 2e-4
+    """Estimated seconds per neighbour of a tree, besides those that depend on the number of states."""
+
+    seconds_per_neighbour_state: float = 3e-7
+    """Estimated seconds per neighbour and state."""
+
     max_steps: int = 1000
     """Improvements per climb; only rounding could make a climb go round in circles."""
 

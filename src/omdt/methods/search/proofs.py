@@ -4,7 +4,7 @@ from functools import partial
 
 from omdt.limits import Limits
 from omdt.methods.options import SearchOptions
-from omdt.methods.search.climbing import Climber
+from omdt.methods.search.climbing import Climber, climb_before
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.evidence.ranges import RangeRecorder
 from omdt.methods.search.majorant import Majorising
@@ -42,7 +42,8 @@ def begin_proof(
         return fine(may_pin=True)
     coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
     if searchable:
-        return CoarseFirst(coarse, partial(fine, may_pin=True), watch, waiting=waiting)
+        begin = partial(fine, may_pin=True)
+        return CoarseFirst(coarse, begin, watch, waiting=waiting, climb=partial(climb_before, local))
     if incumbent.model.mdp.discount == 1 and task.only_leaf_rules:
         majorising = Majorising(incumbent, local.consider, limits, watch, options.executor)
         return CoarseFirst(coarse, majorising.begin, watch, waiting=waiting)

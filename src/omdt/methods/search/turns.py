@@ -103,12 +103,20 @@ class CoarseFirst:
         begin: begins the fine search; None if it cannot begin, or not yet.
         watch: counts the nodes of both.
         waiting: how long the fine search waits for the coarse one.
+        climb: called with the estimated seconds to fill the tables, before these are filled for the incumbent.
     """
 
     def __init__(
-        self, coarse: CoarseSearch, begin: Callable[[], Rounds | None], watch: Watch, *, waiting: Waiting = USUAL
+        self,
+        coarse: CoarseSearch,
+        begin: Callable[[], Rounds | None],
+        watch: Watch,
+        *,
+        waiting: Waiting = USUAL,
+        climb: Callable[[float], None] | None = None,
     ) -> None:
         self._coarse, self._begin, self._watch, self._waiting = coarse, begin, watch, waiting
+        self._climb = climb
         self._settings = coarse.model.settings
         self._fine: Rounds | None = None
         self._effort = FineEffort(0.0, 0.0)
@@ -184,6 +192,8 @@ class CoarseFirst:
             self._effort = fine_effort(knowledge.model, knowledge.bases.regions, basis.losses, self._watch)
         except OutOfTimeError:
             return
+        if self._climb is not None:
+            self._climb(self._effort.tables)
 
     @property
     def _coarse_seconds(self) -> float:

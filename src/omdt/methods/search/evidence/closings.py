@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from omdt.mdp import Floats
 from omdt.methods.search.evidence.stakes import Stakes
 from omdt.methods.search.evidence.vectors import Proof, Vectors
@@ -44,9 +46,9 @@ def closed_by(vectors: Vectors, stakes: Stakes, values: Floats, goal: float) -> 
     if stakes.bounds_return:
         proof = vectors.proof(values, stakes.choices, goal - constant)
         return Closing(stakes, proof, _upwards(proof.shown, stakes.constant))
-    started = float(stakes.induction.at_start(values))
-    room = -constant - started
-    proof = vectors.proof(values, stakes.choices, -constant - (SHARED * room if room > 0 else 0.0))
+    started = float(stakes.induction.at_start(values)) if np.isfinite(values).all() else -constant
+    room = max(0.0, -constant - started)
+    proof = vectors.proof(values, stakes.choices, -constant - SHARED * room)
     empty = proof.shown == -math.inf or (math.isfinite(proof.shown) and Fraction(proof.shown) + stakes.constant < 0)
     return Closing(stakes, proof, -math.inf) if empty else None
 
