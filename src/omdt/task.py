@@ -272,13 +272,23 @@ class Task:
 
     @cached_property
     def ceilings(self) -> tuple[Ceiling, ...]:
-        """The limits on other totals, with costs [S, A] per step of `problem`."""
+        """The limits on other totals, with costs [S, A] per step of `problem`.
+
+        Raises:
+            InputError: if there is no discount and the costs have no meaningful total.
+        """
         found = (rule for rule in self.rules if isinstance(rule, Ceiling))
         if self.problem.discount < 1:
             return tuple(found)
         # Without a discount nothing counts after the end, which the objective may have set earlier than the MDP.
         over = self.problem.terminal[:, None]
-        return tuple(replace(rule, costs=np.where(over, 0.0, rule.costs)) for rule in found)
+        ceilings = tuple(replace(rule, costs=np.where(over, 0.0, rule.costs)) for rule in found)
+        for ceiling in ceilings:
+            try:
+                planning.check_totals(replace(self.problem, rewards=ceiling.costs, endless=None))
+            except InputError as error:
+                raise InputError(f"the limit on {ceiling.name} has no meaning: {error}") from None
+        return ceilings
 
     @cached_property
     def least_share(self) -> LeastShare | None:

@@ -90,11 +90,11 @@ def _keeps(task: Task, tree: TreePolicy, watch: Watch) -> bool:
 
 
 def _returned(task: Task, tree: TreePolicy, watch: Watch) -> float:
-    """What a tree returns after its questions are paid; −∞ if it breaks a rule."""
+    """What a tree returns after its questions are paid; nan, which is not as much as anything, if it breaks a rule."""
     if not task.only_leaf_rules:
-        return net_return(task, tree, watch).value if _keeps(task, tree, watch) else -np.inf
+        return net_return(task, tree, watch).value if _keeps(task, tree, watch) else np.nan
     policy = tree.actions(task.observations)
-    return planning.policy_return(task.problem, policy, watch).value if task.permits(policy) else -np.inf
+    return planning.policy_return(task.problem, policy, watch).value if task.permits(policy) else np.nan
 
 
 def _without_unvisited(tree: TreePolicy, task: Task, watch: Watch) -> TreePolicy:
