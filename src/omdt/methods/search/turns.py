@@ -103,7 +103,8 @@ class CoarseFirst:
         begin: begins the fine search; None if it cannot begin, or not yet.
         watch: counts the nodes of both.
         waiting: how long the fine search waits for the coarse one.
-        climb: called with the estimated seconds to fill the tables, before these are filled for the incumbent.
+        climb: called with the estimated seconds to fill the tables before these are filled, since they are filled for
+            the incumbent.
     """
 
     def __init__(
@@ -167,6 +168,8 @@ class CoarseFirst:
             self._coarse.round(meanwhile if self.slow else idle)
             self._coarse_nodes += self._watch.nodes - before
         else:
+            if self._fine.count == 0 and self._climb is not None:
+                self._climb(self._effort.tables)
             self._fine.round(meanwhile)
             self._fine_nodes += self._watch.nodes - before
         if self._fine is None and self._coarse_seconds >= self._first_seconds and not self._coarse.done:
@@ -192,8 +195,6 @@ class CoarseFirst:
             self._effort = fine_effort(knowledge.model, knowledge.bases.regions, basis.losses, self._watch)
         except OutOfTimeError:
             return
-        if self._climb is not None:
-            self._climb(self._effort.tables)
 
     @property
     def _coarse_seconds(self) -> float:
