@@ -12,7 +12,7 @@ EXTRAS ?=
 # What tests, style, types and benchmarks need: every extra and the tools.
 DEVELOP := $(VENV)/.installed-all,dev
 
-.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-trees bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives reproduce docs clean
+.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-rules fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-trees bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives bench-rules reproduce docs gallery clean
 
 help:
 	@echo "make install       install omdt into .venv; with extras by name: make install EXTRAS=gymnasium,report"
@@ -25,6 +25,7 @@ help:
 	@echo "make format        put the code into the project's style"
 	@echo "make fuzz          compare search, programs and brute force on random problems (SECONDS=600 SEED=0)"
 	@echo "make fuzz-totals   the same for probabilities and totals without a discount (CASES=1000 SEED=0)"
+	@echo "make fuzz-rules    the same under random rules (CASES=1000 SEED=0)"
 	@echo "make fuzz-readers  read random bytes as files of every format (SECONDS=600 for each; Linux)"
 	@echo "make bench         print build, planning and simulation times"
 	@echo "make bench-first-use  CPU seconds of a first solve that compiles, and the kernels it compiles (a minute)"
@@ -43,9 +44,11 @@ help:
 	@echo "make bench-viper   compare VIPER with the paper's figures and with a plain loop (a few minutes)"
 	@echo "make bench-certificates  time and size of certificates, and the time to check them (up to an hour)"
 	@echo "make bench-evaluation  evaluation of policies beside a plain sparse LU (a minute)"
+	@echo "make bench-rules   what each rule does to the time of a proof on six environments (some minutes)"
 	@echo "make bench-objectives  trees for every property of the corpus of PRISM models (up to 20 minutes; needs Storm)"
 	@echo "make reproduce     the paper's tables and figures with five seconds a run (about ten minutes on two cores)"
 	@echo "make docs          build the documentation site into site/"
+	@echo "make gallery       find the trees and draw the pictures of the gallery anew (some minutes)"
 	@echo "make clean         remove what the other targets made, but for the runs in reproduction/"
 
 install: $(VENV)/.installed$(if $(EXTRAS),-$(EXTRAS))
@@ -98,6 +101,9 @@ CASES ?= 1000
 
 fuzz-totals: $(DEVELOP)
 	$(BIN)/python tests/fuzz_totals.py --cases $(CASES) --seed $(SEED)
+
+fuzz-rules: $(DEVELOP)
+	$(BIN)/python tests/fuzz_rules.py --cases $(CASES) --seed $(SEED)
 
 fuzz-readers: $(DEVELOP) $(VENV)/.installed-fuzz
 	for reader in npz drn tra csv json; do \
@@ -155,6 +161,9 @@ bench-certificates: $(DEVELOP)
 bench-evaluation: $(DEVELOP)
 	$(BIN)/python benchmarks/evaluation.py
 
+bench-rules: $(DEVELOP)
+	$(BIN)/python benchmarks/rules.py
+
 bench-objectives: $(DEVELOP)
 	$(BIN)/python benchmarks/objectives.py
 
@@ -163,6 +172,9 @@ reproduce: $(VENV)/.installed-reproduce
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict
+
+gallery: $(VENV)/.installed-plots
+	$(BIN)/python docs/gallery.py
 
 clean:
 	rm -rf $(VENV) site dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -25,12 +25,12 @@ ROW = "| {} | {} | {:.1f} | {:.1f} | {:,.0f} | {:,} | {:.1f} |"
 
 def measure(name: str, depth: int, seconds: float) -> None:
     mdp = omdt.make(name)
-    plain = omdt.solve(mdp, max_depth=depth, time_limit=seconds)
+    plain = omdt.solve(mdp, max_depth=depth, time_limit=seconds, threads=1)
     if not plain.proven:
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "certificate"
-        certified = omdt.solve(mdp, max_depth=depth, certificate=path)
+        certified = omdt.solve(mdp, max_depth=depth, certificate=path, threads=1)
         size = path.stat().st_size / 1000
         start = time.perf_counter()
         verdict = check.check(model_of(mdp), certified.to_dict(), path)

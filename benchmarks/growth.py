@@ -61,7 +61,7 @@ def measure(case: Case, depth: int, limit: float) -> Growth:
     """Solve one case in a process that has solved nothing else of size."""
     warm_up()
     mdp = omdt.make(case.family, **case.settings)
-    solution = omdt.solve(mdp, max_depth=depth, time_limit=limit)
+    solution = omdt.solve(mdp, max_depth=depth, time_limit=limit, threads=1)
     enough = solution.value - 1e-9 * abs(solution.value)
     return Growth(
         states=mdp.n_states,

@@ -61,7 +61,7 @@ def fresh(mdp: MDP) -> MDP:
 def taken(mdp: MDP, seconds: float) -> float:
     """Seconds that a run with a time limit takes."""
     begin = time.perf_counter()
-    omdt.solve(mdp, max_depth=DEPTH, time_limit=seconds)
+    omdt.solve(mdp, max_depth=DEPTH, time_limit=seconds, threads=1)
     return time.perf_counter() - begin
 
 
@@ -77,7 +77,7 @@ def answered(mdp: MDP, seconds: float) -> float:
     timer = threading.Timer(seconds, press)
     timer.start()
     try:
-        omdt.solve(mdp, max_depth=DEPTH)
+        omdt.solve(mdp, max_depth=DEPTH, threads=1)
         ended = time.perf_counter()
     finally:
         timer.cancel()

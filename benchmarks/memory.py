@@ -60,7 +60,7 @@ def measured(family: str, states: int, depth: int, seconds: float) -> Measured:
     mdp = omdt.make(family, **SIZES[family][states])
     made = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
-    solution = omdt.solve(mdp, max_depth=depth, time_limit=seconds)
+    solution = omdt.solve(mdp, max_depth=depth, time_limit=seconds, threads=1)
     assert solution.seconds is not None
     return Measured(
         mdp.n_states,

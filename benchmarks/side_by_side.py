@@ -27,7 +27,7 @@ import omdt
 
 def solve(name, depth, seconds):
     settings = {"as_published": True} if name == "inventory_management" else {}
-    return omdt.solve(omdt.make(name, **settings), max_depth=depth, time_limit=seconds)
+    return omdt.solve(omdt.make(name, **settings), max_depth=depth, time_limit=seconds, threads=1)
 
 for warm in ("frozenlake_4x4", "tictactoe_vs_random", "tiger_vs_antelope"):
     solve(warm, 1, None)

@@ -11,23 +11,27 @@ import omdt
 ROOT = Path(omdt.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
-BASIC = {"arrays", "available", "counting", "errors", "files", "graph", "lapack", "names"}
+BASIC = {"arrays", "available", "counting", "errors", "files", "frames", "graph", "lapack", "meant", "names"}
 FIRST_THREE = {"mdp", "divisions", "splits", "tree", "exceptions"}
 ASKED = {"limits", "objective", "properties", "rules", "task"}
+CALLED = {"progress", "terminal", "verbs"}
 CERTIFYING = {"check", "certificate", "questions"}
 MAY_IMPORT: dict[str, set[str]] = {
     "counting": set(),
     "errors": set(),
+    "meant": set(),
     "names": set(),
     "terminal": set(),
     "compiling": set(),
     "watch": {"compiling"},
+    "progress": {"compiling", "counting", "progress", "watch"},
     "processes": {"errors"},
     "cluster": {"__version__", "errors"},
-    "printing": {"comparing", "counting", "solution", "task", "tree"},
+    "printing": {"comparing", "counting", "mdp", "printing", "solution", "splits", "task", "tradeoffs", "tree"},
     "__version__": set(),
     "check": {"check"},
     "files": {"errors"},
+    "frames": {"errors"},
     "source": {"errors"},
     "arrays": {"errors"},
     "available": {"arrays"},
@@ -36,7 +40,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lapack": {"arrays"},
     "mdp_checks": {"arrays", "counting", "errors"},
     "mdp_building": {"arrays", "counting", "errors", "mdp_checks", "source"},
-    "mdp": BASIC | {"mdp_building", "mdp_checks", "source"},
+    "mdp_constructors": {"arrays", "mdp_building"},
+    "mdp": BASIC | {"mdp_constructors", "mdp_checks", "source"},
     "fingerprint": {"mdp"},
     "divisions": {"mdp"},
     "splits": BASIC | {"divisions", "mdp"},
@@ -53,6 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rules": BASIC | FIRST_THREE | {"limits", "properties", "rules"},
     "task": BASIC | FIRST_THREE | {"check", "guide", "limits", "norms", "objective", "planning", "questions", "rules"},
     "judging": BASIC | FIRST_THREE | ASKED | {"planning", "watch"},
+    "verbs": BASIC | {"formats", "mdp", "objective", "progress", "source"},
     "solution": BASIC
     | FIRST_THREE
     | ASKED
@@ -66,19 +72,26 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"choice_graph", "cluster", "norms", "planning", "processes", "solution", "systems"}
     | {"judging", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
-    "solving": BASIC
+    "concluding": BASIC
     | FIRST_THREE
     | ASKED
-    | {"judging", "planning", "solution", "methods", "questions", "fingerprint", "unavailable", "watch"},
+    | {"judging", "planning", "solution", "methods", "fingerprint", "unavailable", "watch"},
+    "solving": BASIC | FIRST_THREE | ASKED | CALLED | {"concluding", "methods", "solution", "watch"},
     "installation": {"mdp", "methods", "solution", "solving"},
     "imitating": BASIC | FIRST_THREE | ASKED | {"methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
-    "comparing": BASIC | FIRST_THREE | ASKED | {"planning", "processes", "solution", "solving", "watch"},
+    "comparing": BASIC
+    | FIRST_THREE
+    | ASKED
+    | CALLED
+    | {"comparing", "methods", "planning", "processes", "solution", "solving", "watch"},
     "tradeoffs": BASIC
     | FIRST_THREE
     | ASKED
+    | CALLED
     | {
         "check",
+        "concluding",
         "judging",
         "methods",
         "planning",
@@ -98,14 +111,18 @@ BEFORE_THE_COMMAND_LINE = {*MAY_IMPORT, "reproduce", "report"}
 MAY_IMPORT["report"] = BEFORE_THE_COMMAND_LINE - {"reproduce"}
 MAY_IMPORT["reproduce"] = BEFORE_THE_COMMAND_LINE
 FREE = {"cli", "__init__"}
-DOORS = ("_repr_svg_", "_repr_html_", "from_dataframe")
-"""Methods by which users reach a later room from an object of an earlier one: what draws a tree in a notebook, or what
-reads an MDP from a table. The later room is imported inside that method alone, when it is called."""
+DOORS = ("_repr_svg_", "_repr_html_", "__str__", "from_dataframe", "plot", "to_frame")
+"""Methods by which users reach a later room from an object of an earlier one: what prints or draws it, or what reads an
+MDP from a table. The later room is imported inside that method alone, when it is called."""
 BEHIND_DOORS = {
-    Path("mdp.py"): {"formats"},
+    Path("comparing/results.py"): {"printing", "report"},
+    Path("mdp.py"): {"formats", "printing"},
+    Path("mdp_constructors.py"): {"formats"},
+    Path("solution/solution.py"): {"printing", "report"},
+    Path("splits.py"): {"printing"},
+    Path("tradeoffs/alternatives_result.py"): {"printing"},
+    Path("tradeoffs/front_points.py"): {"printing", "report"},
     Path("tree/policy.py"): {"export"},
-    Path("solution/solution.py"): {"report"},
-    Path("tradeoffs/front_points.py"): {"report"},
 }
 
 
@@ -179,7 +196,7 @@ def test_no_modules_import_one_another():
         for module in MODULES
         if room(module) not in FREE
     }
-    assert graph[Path("mdp.py")] >= {Path("arrays.py"), Path("mdp_checks.py"), Path("mdp_building.py")}
+    assert graph[Path("mdp.py")] >= {Path("arrays.py"), Path("mdp_checks.py"), Path("mdp_constructors.py")}
     TopologicalSorter(graph).prepare()
 
 

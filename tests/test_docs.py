@@ -87,6 +87,31 @@ def test_commands_for_users_of_prism_work(tmp_path: Path, monkeypatch: pytest.Mo
         assert "solve" not in command or "proven" in output, (command, output)
 
 
+def test_the_page_about_rules_shows_what_its_commands_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """A command prints the lines below it, among others; the first Python example makes the model."""
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    code = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)[0]
+    subprocess.run([sys.executable, "-c", code], check=True)
+    (rules,) = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
+    Path("rules.yaml").write_text(rules, encoding="utf-8")
+    blocks = re.findall(r"^```text\n\$ omdt (.*?)\n(.*?)^```", page, re.M | re.S)
+    assert len(blocks) >= 7
+    for command, shown in blocks:
+        status, output, error = run(*shlex.split(command))
+        refused = shown.startswith("no tree")
+        assert status == (2 if refused else 0), (command, error)
+        printed = iter(line.strip() for line in (error if refused else output).splitlines())
+        for line in shown.splitlines():
+            assert any(line.strip() == other.removeprefix("omdt: ") for other in printed), (command, line, output)
+        assert refused or "proven" in output, (command, output)
+    (check,) = [shlex.split(line) for line in page.splitlines() if line.startswith("    omdt ")]
+    status, output, _ = run(*check[1:])
+    assert (status, output.split(":")[0]) == (0, "VERIFIED")
+
+
 def test_the_readme_shows_what_its_example_prints() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```text\n\$ omdt (.*?)^```", readme, re.M | re.S)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import omdt
-from omdt.cli.progress import COMPILING
+from conftest import without_progress
 from worker_processes import PATIENCE, is_worker, until, workers_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, limits and /proc are those of Linux")
@@ -87,9 +87,9 @@ class Command:
         return workers_of(self.process.pid)
 
     def end(self) -> tuple[int, str, str]:
-        """Status, standard output, and standard error without what `tell` said, and that it compiles."""
+        """Status, standard output, and standard error without what `tell` said, and without progress."""
         out, err = self.process.communicate(timeout=5 * PATIENCE)
-        return self.process.returncode, out, err.replace("found\n", "").replace(f"omdt: {COMPILING}\n", "")
+        return self.process.returncode, out, without_progress(err.replace("found\n", ""))
 
 
 @pytest.fixture

@@ -9,11 +9,12 @@ from scipy import sparse
 
 import omdt
 from brute_force import best_return
-from omdt import MDP, Splits, TreePolicy, check, planning
+from omdt import MDP, TreePolicy, check, planning
 from omdt.certificate import model_of
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Solution, Stop, relative_gap, tolerated_excess
 from omdt.solution.gaps import SMALL
+from omdt.task import Size, Task
 from omdt.watch import Watch
 from random_mdps import any_mdp, sparse_rows
 from strategies import environment
@@ -237,7 +238,7 @@ def test_large_trees_are_shrunk_one_candidate_after_the_other(monkeypatch: pytes
     tree = omdt.solve(mdp, method="copy").tree
     late = Watch(1.0)
     late.interrupt()
-    assert shrunk(tree, mdp, Splits.of(mdp), late).n_leaves <= tree.n_leaves
+    assert shrunk(tree, Task.over_thresholds(mdp, Size(9)), late).n_leaves <= tree.n_leaves
     assert len(built) <= 1
 
 

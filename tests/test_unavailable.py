@@ -15,6 +15,7 @@ from scipy import sparse
 import omdt
 from fakes import fake
 from omdt import MDP, InputError, InputWarning, Solution, TreePolicy, check, planning, solve, unavailable
+from omdt.certificate import model_of
 from omdt.errors import FalseClaimError
 from omdt.exceptions import Exceptions
 from omdt.methods.registry import METHODS
@@ -291,10 +292,16 @@ def test_a_copy_of_the_optimal_policy_never_breaks_the_rule(problem, ties):
     assert solution.to_dict()["unavailable"] == "forbid"
 
 
-def test_there_is_no_certificate_about_some_trees_only(tmp_path):
-    with pytest.raises(InputError, match="a certificate is about all trees"):
-        solve(truck(), max_depth=1, unavailable="forbid", certificate=tmp_path / "proof")
-    assert not (tmp_path / "proof").exists()
+def test_a_certificate_is_about_the_trees_that_name_only_available_actions(tmp_path):
+    path = tmp_path / "proof"
+    solution = solve(truck(), max_depth=1, unavailable="forbid", certificate=path)
+    verdict = check.check(model_of(truck()), solution.to_dict(), path)
+    assert verdict.forbid
+    assert verdict.bound == solution.bound
+    assert "that names no unavailable action" in check.words(verdict)
+    # A tree that may name everything returns more, so the same bound is not proven for all trees.
+    with pytest.raises(check.RejectedError, match="under other rules"):
+        check.check(model_of(truck()), solution.to_dict() | {"unavailable": "fallback"}, path)
 
 
 @pytest.mark.parametrize("method", ["search", "copy"])
@@ -397,7 +404,6 @@ def test_an_export_without_room_for_exceptions_says_so(run, tmp_path, to):
     [
         (("--unavailable", "never"), "it must be fallback or forbid"),
         (("--fallback", "fly"), "the fallback 'fly' is not an action; the actions are 'drive', 'unload', 'wait'"),
-        (("--unavailable", "forbid", "--certificate", "proof"), "a certificate is about all trees"),
     ],
 )
 def test_what_is_wrong_ends_with_status_2(run, arguments, fragment):

@@ -1,5 +1,6 @@
 """Cluster: the workers of a Dask scheduler, for search and reproduce (needs the extra `dask`)."""
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import suppress
@@ -23,11 +24,17 @@ def connected(address: str) -> Any:
     require("distributed", "dask", "a cluster")
     from distributed import Client
 
+    logging.getLogger("distributed.client").addFilter(_is_news)
     connect: Any = Client
     try:
         return connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"there is no scheduler at {address}: {error}") from None
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a message of Dask's client concerns the user; results of a lost worker do not, they are made again."""
+    return not record.getMessage().startswith("Couldn't gather")
 
 
 class ClusterExecutor(Executor):

@@ -18,7 +18,7 @@ from omdt.solving import solve
 
 ROOT = Path(__file__).parent
 
-PACKAGES = ("numpy", "scipy", "numba", "cloudpickle", "threadpoolctl", "typer", "rich")
+PACKAGES = ("numpy", "scipy", "numba", "cloudpickle", "threadpoolctl", "pyyaml", "typer", "rich")
 """The packages that every installation has."""
 
 TRIAL_SECONDS = 60.0

@@ -3,6 +3,7 @@
 This is the one place that knows what every rule means for a complete tree; methods may compute the same faster.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -23,6 +24,8 @@ def net_return(task: Task, tree: TreePolicy, watch: Watch | None = None) -> plan
     once = task.prices.paid_once(outline_of(tree, task.observations))
     returned = planning.tree_return(priced(task, tree), tree, task.observations, watch)
     net = returned.value - once
+    if math.isinf(net):
+        return planning.Certified(net, 0.0)
     return planning.Certified(net, returned.error + np.finfo(float).eps * (abs(net) + once))
 
 

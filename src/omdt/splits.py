@@ -13,17 +13,22 @@ rules tell columns apart. A question with the same answer in every state is drop
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omdt.counting import counted
+from omdt.counting import counted, listed
 from omdt.divisions import Asked, answers, distinct
 from omdt.errors import InputError
+from omdt.frames import frame_of
 from omdt.mdp import MDP, Bools, Floats, Ints
 
+if TYPE_CHECKING:
+    import pandas
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Splits:
     """The candidate questions for the states of one MDP.
 
@@ -43,6 +48,21 @@ class Splits:
 
     def __len__(self) -> int:
         return len(self.feature)
+
+    def __repr__(self) -> str:
+        asked = listed([self.feature_names[f] for f in np.unique(self.feature)], "and")
+        return f"<Splits: {counted(len(self), 'question')}{' about ' + asked if asked else ''}>"
+
+    def _repr_html_(self) -> str:
+        """The number of questions about each feature, for notebooks."""
+        from omdt.printing.notebook import splits_html
+
+        return splits_html(self)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """A table with one row per question (needs pandas)."""
+        names = [self.feature_names[f] for f in self.feature]
+        return frame_of({"feature": names, "threshold": self.threshold, "equality": self.equality})
 
     def side(self, k: int) -> Bools:
         """[S] whether each state goes to the right of question k."""

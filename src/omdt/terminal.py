@@ -1,11 +1,16 @@
-"""What every command needs to know about its machine: where to print, and the number of cores."""
+"""What every command needs to know about its machine: where to print, whether to show progress, the number of cores."""
 
 import os
 import sys
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+quiet = ContextVar("quiet", default=False)
+"""Whether the command that runs shows no progress."""
 
 
 def console(stderr: bool = False) -> "Console":

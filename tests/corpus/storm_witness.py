@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,12 @@ def options() -> Any:
 
 def built(path: Path, kind: type = float) -> Any:
     """A model in the PRISM language with the probabilities as doubles or as fractions."""
+    return _built(path, path.stat().st_mtime_ns, kind)
+
+
+@lru_cache(maxsize=8)
+def _built(path: Path, changed: int, kind: type) -> Any:
+    """The same, kept for the next tests; a file that has changed since is built anew."""
     return stormpy.build_model[kind](stormpy.parse_prism_program(str(path)), options=options())
 
 

@@ -17,7 +17,7 @@ from strategies import good_arrays, mdp_from
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "src" / "omdt" / "formats"
-OBJECTS = {"from_dataframe", "from_gymnasium", "to_gymnasium", "from_quantecon", "from_pymdptoolbox"}
+OBJECTS = {"from_dataframe", "to_dataframe", "from_gymnasium", "to_gymnasium", "from_quantecon", "from_pymdptoolbox"}
 """Modules that convert objects of other packages, not files."""
 
 

@@ -62,6 +62,8 @@ def test_a_manager_reads_what_the_rules_earn(
     assert pages(browser) == 1
     browser.open(tmp_path / "page.html")
     assert "What simplicity costs" in shown(browser)
+    assert browser.run("document.querySelectorAll('.curve.wide .point').length") == 4
+    assert "normalised" not in shown(browser)
     assert pages(browser) == 2
 
 

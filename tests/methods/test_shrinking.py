@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import omdt
-from omdt import MDP, Splits, TreePolicy, planning
+from omdt import MDP, TreePolicy, planning
 from omdt.methods.shrinking import shrunk
+from omdt.task import Size, Task
 from omdt.watch import Watch
 from random_mdps import any_mdp
 from strategies import mdps, random_tree
@@ -23,23 +24,23 @@ def tree_for(mdp: MDP, seed: int, max_depth: int) -> TreePolicy:
 
 @given(mdp=mdps(), seed=st.integers(0, 2**32 - 1))
 def test_a_shrunk_tree_is_no_larger_and_returns_as_much(mdp: MDP, seed: int) -> None:
-    splits = Splits.of(mdp)
+    task = Task.over_thresholds(mdp, Size(4))
     tree = tree_for(mdp, seed, 4)
-    small = shrunk(tree, mdp, splits, Watch())
+    small = shrunk(tree, task, Watch())
     before, after = (planning.tree_return(mdp, it) for it in (tree, small))
     scale = max(planning.scale(mdp), abs(before.value))
     assert small.n_leaves <= tree.n_leaves
     assert small.depth <= tree.depth
     assert after.upper >= before.lower - 2 * planning.ROUNDING * scale
-    again = shrunk(small, mdp, splits, Watch())
+    again = shrunk(small, task, Watch())
     assert again.n_leaves == small.n_leaves
 
 
 @given(mdp=mdps(), seed=st.integers(0, 2**32 - 1))
 def test_no_question_of_a_shrunk_tree_is_needless(mdp: MDP, seed: int) -> None:
     """Putting any action or any side in place of any question lowers the return."""
-    splits = Splits.of(mdp)
-    small = shrunk(tree_for(mdp, seed, 3), mdp, splits, Watch())
+    task = Task.over_thresholds(mdp, Size(4))
+    small = shrunk(tree_for(mdp, seed, 3), task, Watch())
     scale = planning.scale(mdp)
     value = planning.tree_return(mdp, small)
     for node in np.flatnonzero(small.feature >= 0).tolist():

@@ -316,8 +316,8 @@ class Problem:
         least = self.rules.min_share
         if not least:
             return
-        terminal = self.terminal
-        counted = visits if terminal.all() else np.where(terminal, 0.0, visits)
+        # Where nothing is decided anywhere, the first states are all that is visited.
+        counted = self.mdp.initial if self.terminal.all() else np.where(self.terminal, 0.0, visits)
         if counted.sum() <= 0:
             return
         for path in paths_of(tree):

@@ -17,8 +17,8 @@ from omdt.rules import Rules
 from random_mdps import random_model
 from rules.brute import Ask, Problem, Tree, nested, path_of
 
-MOST_TREES = 1500
-"""Maximum number of trees per problem: trying them takes a tenth of a second."""
+MOST_TREES = 2500
+"""Maximum number of trees per problem: trying them takes a fifth of a second."""
 
 SAMPLED_TREES = 60
 """Number of trees whose totals, shares and returns limits and prices are chosen from."""
@@ -35,7 +35,7 @@ def random_problem(rng: np.random.Generator, kinds: Sequence[str] | None = None)
     if kinds is None:
         kinds = [str(kind) for kind in rng.choice(list(KINDS), rng.choice([1, 2, 3], p=[0.4, 0.5, 0.1]), replace=False)]
     mdp = small_mdp(rng)
-    problem = Problem(mdp, Rules(), *SIZES[int(rng.choice([0, 0, 1, 2, 2, 3, 4, 5, 6, 7]))])
+    problem = Problem(mdp, Rules(), *SIZES[int(rng.choice(len(SIZES), p=[0.4, 0.1, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05]))])
     # Rules about questions come first, since the sizes of problems depend on them; limits see all other rules.
     for kind in sorted(kinds, key=list(KINDS).index):
         stated = KINDS[kind](_small_enough(problem), rng)
@@ -45,8 +45,9 @@ def random_problem(rng: np.random.Generator, kinds: Sequence[str] | None = None)
 
 
 def small_mdp(rng: np.random.Generator) -> MDP:
-    """An MDP of up to six states, with further rewards; some have no discount, and then every policy ends."""
-    S, A, F = int(rng.integers(1, 7)), int(rng.choice([1, 2, 2, 2, 3])), int(rng.choice([1, 2, 2, 3]))
+    """An MDP of up to seven states, with further rewards; some have no discount, and then every policy ends."""
+    S = int(rng.choice([1, 2, 3, 4, 5, 6, 7], p=[0.03, 0.07, 0.1, 0.2, 0.2, 0.2, 0.2]))
+    A, F = int(rng.choice([1, 2, 3], p=[0.05, 0.55, 0.4])), int(rng.choice([1, 2, 3], p=[0.2, 0.6, 0.2]))
     endless = rng.random() < 0.8
     model = random_model(
         rng,
@@ -54,14 +55,14 @@ def small_mdp(rng: np.random.Generator) -> MDP:
         actions=A,
         features=F,
         dynamics=str(rng.choice(["deterministic", "thinned", "stochastic", "absorbing"])) if endless else "acyclic",
-        rewards=str(rng.choice(["few values", "normal", "normal", "negative", "zero or one"])),
+        rewards=str(rng.choice(["few values", "normal", "normal", "normal", "negative", "zero or one"])),
         reward_axes="SA",
         observations="levels",
         levels=int(rng.choice([2, 3, 5])),
         starts=str(rng.choice(["one", "some", "uniform", "ties"])),
-        absorbing=0.15,
+        absorbing=0.1,
         twin_actions=0.1,
-        unavailable=0.3 if rng.random() < 0.25 else 0.0,
+        unavailable=0.3 if rng.random() < 0.35 else 0.0,
         discount=float(rng.choice([0.5, 0.9, 0.9, 0.99])) if endless else 1.0,
     )
     rewards = model.R.copy()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import omdt
+from omdt.environments import PAPER
 from omdt.methods.search.settings import SearchSettings
 from omdt.tradeoffs.front import front
 from omdt.tradeoffs.front_points import Front
@@ -103,15 +104,38 @@ def with_total(rng: np.random.Generator) -> TotalTask:
         return task
 
 
-@pytest.mark.parametrize(("name", "leaves"), [("frozenlake_4x4", 6), ("xor", 2), ("3d_navigation", 3)])
-def test_it_is_what_separate_solves_find(name, leaves):
+LEAVES = {
+    "3d_navigation": (2, 3),
+    "blackjack": (2, 3),
+    "frozenlake_4x4": (6, 8),
+    "frozenlake_8x8": (3, 4),
+    "frozenlake_12x12": (2, 3),
+    "inventory_management": (1, 1),
+    "system_administrator_1": (1, 2),
+    "system_administrator_2": (1, 2),
+    "system_administrator_tree": (1, 2),
+    "tictactoe_vs_random": (1, 2),
+    "tiger_vs_antelope": (1, 2),
+    "traffic_intersection": (2, 3),
+    "xor": (2, 2),
+}
+"""For every environment of the paper the leaves up to which every size is proven within a second, and within some."""
+
+
+@pytest.mark.parametrize("longer", sampled([False, True], 2))
+@pytest.mark.parametrize("name", LEAVES)
+def test_it_is_what_separate_solves_find(name, longer):
     mdp = environment(name)
-    found = front(mdp, max_leaf_nodes=leaves)
+    found = front(mdp, max_leaf_nodes=LEAVES[name][longer])
     for point in found:
         alone = omdt.solve(mdp, max_leaf_nodes=point.n_leaves)
         assert (point.proven, alone.proven) == (True, True)
         assert point.value == pytest.approx(alone.value, rel=2e-4)
         assert point.bound == pytest.approx(alone.bound, rel=2e-4, abs=1e-12)
+
+
+def test_every_environment_of_the_paper_is_compared():
+    assert set(LEAVES) == set(PAPER)
 
 
 def test_the_same_seed_gives_the_same_front():

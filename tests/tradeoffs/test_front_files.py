@@ -1,7 +1,6 @@
 """A front is written, read back, drawn and printed, ends when it is told to, and refuses what makes no sense."""
 
 import csv
-import importlib.util
 import io
 import json
 import math
@@ -10,12 +9,12 @@ import signal
 import subprocess
 import sys
 import time
-import types
 from dataclasses import replace
 
 import pytest
 
 import omdt
+from data_frames import use_pandas
 from omdt import InputError, cli
 from omdt.report import write_plot
 from omdt.report.front import front_page
@@ -69,16 +68,9 @@ def test_the_csv_has_one_line_per_point(lake):
 
 
 def test_a_data_frame_has_one_row_per_point(lake, monkeypatch):
-    if importlib.util.find_spec("pandas") is None:
-        fake = types.ModuleType("pandas")
-        fake.__spec__ = importlib.util.spec_from_loader("pandas", None)
-        fake.DataFrame = list  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, "pandas", fake)
-    frame = lake.to_frame()
-    rows = frame if isinstance(frame, list) else frame.to_dict("records")
-    assert [(row["n_leaves"], row["value"], row["proven"]) for row in rows] == [
-        (point.n_leaves, point.value, point.proven) for point in lake
-    ]
+    columns = use_pandas(monkeypatch)(lake.to_frame())
+    for name in ("n_leaves", "value", "proven", "tree"):
+        assert columns[name] == [getattr(point, name) for point in lake]
 
 
 def test_the_knee_is_told_in_a_sentence(lake):

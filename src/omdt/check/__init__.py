@@ -10,6 +10,8 @@ To be shown is that no tree within the size limit returns more than the bound B.
 either decided, and others take its place (`ranges`), or closed by a vector V with V ≥ r + γ P V for all actions that
 its trees may take (`induction`), and p0·V ≤ B. Without a discount there is only this kind of proof, and it has to be
 shown as well what V is worth in the limit. What is asked (`asked`) may be any objective in PRISM's syntax.
+Under rules (`statement`, `ruling`), nodes are left out whose trees all break one, r has the prices of questions
+subtracted, and limits on other totals are weighed with r by multipliers; `obeying` looks at the tree itself.
 
 **By cases** (`fine`). A *case* is a partial tree with fixed leaves and open places; case 0 is a single open place. A
 case is either branched at an open place into every action as a leaf and every question that divides the place, or
@@ -36,13 +38,15 @@ from .claimed import Case, Size, policy_digest
 from .coarse import CoarseChecker, based_on, decoded
 from .fine import RECORD, STEP, Checker
 from .induction import Induction
-from .ladders import Ladders, Range
+from .ladders import Ladders, Range, Single
 from .losses import Context, Pending, losses_of, make_context
 from .model import Model, read_model
 from .options import Options
 from .questions import Questions
 from .ranges import CoarseTree, Cut, Growth, Leaf, Undecided, choices
-from .reading import FORMAT, HEAD, MAX_LINE, SOLUTION, RejectedError, UnreadableError, records
+from .reading import FORMAT, HEAD, MAX_LINE, SOLUTION, Json, RejectedError, UnreadableError, records
+from .ruling import Ruling, Weights
+from .statement import Statement
 from .symmetries import Renaming, slack_of
 from .verdict import RANGES, Verdict, check, words
 
@@ -64,6 +68,7 @@ __all__ = [
     "Cut",
     "Growth",
     "Induction",
+    "Json",
     "Ladders",
     "Leaf",
     "Model",
@@ -74,10 +79,14 @@ __all__ = [
     "Range",
     "RejectedError",
     "Renaming",
+    "Ruling",
+    "Single",
     "Size",
+    "Statement",
     "Undecided",
     "UnreadableError",
     "Verdict",
+    "Weights",
     "based_on",
     "check",
     "choices",

@@ -138,11 +138,16 @@ class Arithmetic:
         size = abs(self.rewards) + self.ahead(abs(V)[:, None])[:, :, 0] + abs(V)[:, None]
         return Q, self.rounding(self.terms, size)
 
-    def value(self, policy: Ints) -> tuple[float, float]:
-        """The return of a policy [S], from below and from above."""
+    def largest_of(self, rewards: Floats) -> float:
+        """No policy returns more with these rewards [S, A]: if values were 0, rewards would violate their equations."""
+        return float(self.error_of(np.abs(rewards).max()))
+
+    def value(self, policy: Ints, rewards: Floats | None = None) -> tuple[float, float]:
+        """The return of a policy [S], from below and from above, with other rewards [S, A] if these are given."""
         # States that the policy does not reach have no influence, not even on the rounding.
         reached = self.model.reached(policy[:, None] == np.arange(self.A))
         states = np.flatnonzero(reached)
-        V, error = System(self, states, policy[states]).solve(self.rewards[states, policy[states]])
+        earned = self.rewards if rewards is None else self.numbers(rewards)
+        V, error = System(self, states, policy[states]).solve(earned[states, policy[states]])
         low, high = self.at_start(V, states)
         return low - error, high + error

@@ -26,7 +26,7 @@ class Chain:
         model, S, A = induction.model, induction.S, induction.A
         chosen = (policy[:, None] == np.arange(A)) & ~self.asked.ends[:, None]
         self.reached = model.reached(chosen)
-        self.rewards = self.asked.rewards[np.arange(S), policy]
+        self.rewards = self.asked.rewards[np.arange(S), policy].astype(np.float64)
         states = np.flatnonzero(self.reached & ~self.asked.ends)
         rows = states * A + policy[states]
         entries = entries_of(model.indptr, rows)
@@ -50,6 +50,28 @@ class Chain:
         X, H = self._solved(transient)
         self.largest = float(np.abs(X).max())
         return self._between(transient, X, H)
+
+    def closed_classes(self, over: Bools) -> Bools:
+        """[S] the states of classes that are never left, besides those that are over [S]."""
+        left, found = self.reached & ~self._leading_to(over), np.zeros(len(over), dtype=np.bool_)
+        while left.any():
+            ahead, back = left, np.zeros_like(left)
+            # From a state that cannot be returned to, fewer states can be reached.
+            while (ahead & ~back).any():
+                state = np.arange(len(left)) == int((ahead & ~back).argmax())
+                ahead, back = self._coming_from(state), self._leading_to(state)
+            found, left = found | ahead, left & ~self._leading_to(ahead)
+        return found
+
+    def _coming_from(self, states: Bools) -> Bools:
+        """[S] the states to which some states can come."""
+        found = states
+        while True:
+            more = found.copy()
+            more[self.successor[found[self.origin]]] = True
+            if np.array_equal(more, found):
+                return found
+            found = more
 
     def _worth(self, lost: Bools) -> float:
         """±∞, the sign of what is earned for ever."""

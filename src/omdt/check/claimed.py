@@ -3,14 +3,15 @@
 import hashlib
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from .asked import read_asked
 from .model import Model
-from .questions import Questions
+from .questions import Questions, answers, division
 from .reading import LARGEST, SOLUTION, Bools, Floats, Ints, Json, finite, readable, typed
+from .statement import Statement
 
 Case: TypeAlias = tuple[tuple[tuple[int, ...], int, int], ...]
 """A partial tree, its leaves and open places from left to right: path (0 left, 1 right), region, action (−1 if open)"""
@@ -44,6 +45,16 @@ class Size:
         return self.depth >= other.depth and self.leaves >= other.leaves
 
 
+class AskedNode(NamedTuple):
+    """A question of the tree."""
+
+    path: tuple[int, ...]  # the way to it: 0 left, 1 right
+    feature: str
+    equality: bool
+    states: Ints  # that come to it
+    right: Bools  # which of them go right
+
+
 class Claimed:
     """What a solution says of a model, given the content of its file."""
 
@@ -65,32 +76,56 @@ class Claimed:
         wrong = f"what the tree may do with unavailable actions is {rule!r:.40}, not fallback or forbid"
         readable(rule in ("fallback", "forbid"), wrong)
         self.forbid = rule == "forbid"
+        self.rules = Statement(data.get("stated_rules"))
+        told = typed(data.get("rules", []), list, "the rules of the solution in words")
+        self.unread = len(told) - self.rules.count  # how many rules the solution has in words only
+        readable(self.unread >= 0, f"the solution states {self.rules.count} rules, but has {len(told)} in words")
+        if self.rules.about_questions:
+            self._check_questions(columns, names)
         self.limit = _limit(data.get("max_depth"), data.get("max_leaf_nodes"))
         self.policy = np.zeros(len(model.rewards), dtype=np.int64)
-        # For every node its feature, whether it is an equality, the states that come to it, and which of them go right.
-        self.asked: list[tuple[str, bool, Ints, Bools]] = []
-        self.size = self._read_tree(data.get("tree"), columns, names, model.action_names)
+        self.asked: list[AskedNode] = []
+        self.tree = data.get("tree")
+        self.size = self._read_tree(self.tree, columns, names, model.action_names)
+
+    @property
+    def ruled(self) -> bool:
+        """Whether there are rules besides those about questions."""
+        return self.forbid or self.rules.count > 0
+
+    def _check_questions(self, columns: Floats, names: tuple[str, ...]) -> None:
+        """Raise unless the questions divide the states as those do that the rules leave."""
+        apart = self.rules.about_columns
+        divided = [
+            {
+                (j if apart else 0, division(answers(columns[:, j], equality, number)))
+                for j, equality, number in questions.distinct(columns, names, apart)
+            }
+            for questions in (Questions(self.rules.groups(names)), self.questions)
+        ]
+        readable(divided[0] == divided[1], "the questions of the solution are not those that its rules leave")
 
     def _read_tree(self, tree: Json, columns: Floats, names: tuple[str, ...], actions: tuple[str, ...]) -> Size:
         """Follow the states through a tree of nested objects; its size."""
-        stack: list[tuple[Json, Ints, int]] = [(tree, np.arange(len(self.policy)), 0)]
+        stack: list[tuple[Json, Ints, tuple[int, ...]]] = [(tree, np.arange(len(self.policy)), ())]
         depth = leaves = 0
         while stack:
-            content, states, level = stack.pop()
+            content, states, path = stack.pop()
             node = typed(content, dict, "a node of the tree")
             if "action" in node:
                 action = typed(node["action"], str, "the action of a leaf")
                 readable(action in actions, f"the tree takes the unknown action {action!r:.80}")
                 self.policy[states] = actions.index(action)
-                depth, leaves = max(depth, level), leaves + 1
+                depth, leaves = max(depth, len(path)), leaves + 1
                 continue
             feature, equality = typed(node.get("feature"), str, "the feature of a node"), "equals" in node
             readable(feature in names, f"the tree asks for the unknown feature {feature!r:.80}")
             number = finite(node.get("equals", node.get("threshold")), f"what {feature!r:.80} is compared with")
             column = columns[states, names.index(feature)]
             right = column != number if equality else column > number
-            self.asked.append((feature, equality, states, right))
-            stack += [(node.get("right"), states[right], level + 1), (node.get("left"), states[~right], level + 1)]
+            self.asked.append(AskedNode(path, feature, equality, states, right))
+            stack.append((node.get("right"), states[right], (*path, 1)))
+            stack.append((node.get("left"), states[~right], (*path, 0)))
         return Size(depth, leaves)
 
 

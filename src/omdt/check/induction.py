@@ -9,10 +9,10 @@ remains to be shown is that this expectation is at least that of the final rewar
 With γ = 1, one of these suffices:
 
 - an endless policy is worth −∞, and rewards are at most 0: other policies come to an end, where V is large enough;
-- a policy is worth what it earns, rewards and final rewards have one sign, and V is at least 0 outside of ends;
-- a policy is worth what it earns, rewards and final rewards are at most 0, and the inequality is strict wherever V is
-  below 0 outside of ends. The sum of the differences, hence the number of visits to these states, is then finite
-  unless the policy earns −∞;
+- a policy is worth what it earns, and V is at least 0 outside of ends;
+- a policy is worth what it earns, rewards are at most 0, and the inequality is strict wherever V is below 0 outside of
+  ends. The sum of the differences, hence the number of visits to these states, is then finite unless the policy earns
+  −∞;
 - every policy that makes these choices comes to an end, which the graph shows.
 
 Rows and the distribution of the first state are divided by their sums: with σ = Σ P, the inequality reads
@@ -21,6 +21,8 @@ floating-point numbers, too.
 """
 
 import math
+from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
@@ -62,6 +64,15 @@ class Induction:
         exact = np.empty(array.shape, dtype=object)
         exact.ravel()[:] = [Fraction(x) for x in array.ravel().tolist()]
         return cast(Numbers, exact)
+
+    def about(self, rewards: Numbers, *, keeps_ends: bool) -> "Induction":
+        """The same for other rewards [S, A]; without final rewards, an endless policy is worth what it earns."""
+        other = copy(self)
+        other.rewards, other.asked = rewards.ravel(), replace(self.asked, rewards=rewards)
+        if not keeps_ends:
+            other.final = 0 * self.final
+            other.asked = replace(other.asked, final=np.zeros(self.S), endless=None)
+        return other
 
     def gains(self, V: Numbers, rows: Ints) -> tuple[Numbers, Numbers]:
         """What rows s·A + a gain, r σ + Σ P (V(s') − V(s) − (1 − γ) V(s')), and a bound on the rounding errors."""
@@ -133,23 +144,22 @@ class Induction:
         `strict` [S] are the states in which every choice lowers V.
         """
         asked = self.asked
-        at_most, at_least = ((asked.rewards <= 0).all(), (asked.rewards >= 0).all())
+        at_most = (asked.rewards <= 0).all()
         if asked.endless == -math.inf and at_most:
             return
-        if asked.endless is None:
-            at_most, at_least = at_most and (asked.final <= 0).all(), at_least and (asked.final >= 0).all()
-            below = inner & (V < 0)
-            if (at_most or at_least) and not below.any():
-                return
-            if at_most and strict[below].all():
-                return
+        below = inner & (V < 0)
+        if asked.endless is None and (not below.any() or (at_most and strict[below].all())):
+            return
         trapped = self.trapped(choices) & inner
         what = "the vector does not show what is earned in the limit, and a policy need not come to an end from"
         require(not trapped.any(), f"{what} state {trapped.argmax()}")
 
-    def trapped(self, choices: Bools) -> Bools:
-        """[S] the states from which some policy that makes the choices [S, A] never comes to an end for certain."""
-        inside = ~self.asked.ends
+    def trapped(self, choices: Bools, among: Bools | None = None) -> Bools:
+        """[S] the states from which some policy that makes the choices [S, A] stays among some states for certain.
+
+        Unless these states are given, they are all that are no ends.
+        """
+        inside = ~self.asked.ends if among is None else among
         while True:
             kept = inside & (choices & self._all_within(inside)).any(axis=1)
             if np.array_equal(kept, inside):

@@ -55,13 +55,16 @@ class Questions:
         packed = np.array([np.frombuffer(bits, dtype=np.uint8) for _, bits in self.predicates])
         return np.hstack([features, np.unpackbits(packed, axis=1, count=S).T.astype(np.float64)]), names
 
-    def distinct(self, columns: Floats, names: tuple[str, ...]) -> Iterator[tuple[int, bool, float]]:
+    def distinct(
+        self, columns: Floats, names: tuple[str, ...], per_column: bool = False
+    ) -> Iterator[tuple[int, bool, float]]:
         """The questions: a column, whether it is an equality, and the number to compare with.
 
-        Of questions that divide the states in the same way the first counts. A number that is stated must divide them:
-        otherwise a statement would seem to be about trees that ask more than they can.
+        Of questions that divide the states in the same way the first counts, or the first about each column where rules
+        tell columns apart. A number that is stated must divide them: otherwise a statement would seem to be about trees
+        that ask more than they can.
         """
-        seen: set[bytes] = set()
+        seen: set[tuple[int, bytes]] = set()
         for name, equality, numbers in self._groups(names):
             readable(name in names, f"there are questions about the unknown feature {name!r:.80}")
             j = names.index(name)
@@ -70,7 +73,7 @@ class Questions:
                 side = answers(columns[:, j], equality, number)
                 divides = side.any() and not side.all()
                 readable(divides or numbers is None, f"to compare {name!r:.80} with {number!r} divides no states")
-                digest = hashlib.sha256(division(side)).digest()
+                digest = (j if per_column else 0, hashlib.sha256(division(side)).digest())
                 if divides and digest not in seen:
                     seen.add(digest)
                     yield j, equality, number

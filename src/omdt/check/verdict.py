@@ -6,20 +6,24 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from .cases import Problem
-from .chain import Chain
 from .claimed import Claimed, Size, policy_digest
 from .coarse import CoarseChecker
+from .evaluation import Evaluation
 from .fine import Checker
 from .induction import Induction
+from .kept import Kept, read_nodes
 from .ladders import Ladders
 from .model import EPSILON, Model
+from .obeying import check_obeys, net_return
 from .questions import division
+from .ranges import cuts
 from .reading import HEAD, Ints, Json, RejectedError, UnreadableError, counted, readable, records, require, typed
+from .ruling import Ruling
 
 RANGES = "ranges"  # what the head of a certificate calls a proof by ranges of questions; others are proofs by cases
 
@@ -40,6 +44,8 @@ class Verdict:
     vectors: int = 0  # that close the nodes of a proof by ranges
     objective: str = ""  # what value and bound are figures of; empty for the discounted return
     minimised: bool = False  # whether these figures are to be small, so that the bound is a lower one
+    rules: str = ""  # that the tree obeys, and all trees that the bound is about, as they are stated
+    unread: int = 0  # rules that the solution has in words only, so that nothing is known about them
 
 
 def check(model: Model, solution: Json, certificate: Path | None, *, exact: bool = False) -> Verdict:
@@ -51,10 +57,26 @@ def check(model: Model, solution: Json, certificate: Path | None, *, exact: bool
     claimed = Claimed(solution, model)
     asked = claimed.objective
     model = replace(model, rewards=asked.rewards, discount=asked.discount)
-    value = _check_tree(claimed, model, exact=exact)
-    verdict = Verdict(value, None, forbid=claimed.forbid, objective=asked.words, minimised=asked.sign < 0)
+    told_apart = claimed.rules.about_columns
+    ladders = Ladders(claimed.questions, model.features, model.feature_names, per_column=told_apart)
+    ruling = None
+    if claimed.ruled:
+        ruling = Ruling(claimed.rules, model, asked, ladders, available_only=claimed.forbid)
+    value = _check_tree(claimed, model, ruling, exact=exact)
+    if certificate is not None or claimed.rules.about_questions:
+        _check_asked(claimed, model, None if ruling is None else ruling.kept)
+    verdict = Verdict(
+        value,
+        None,
+        forbid=claimed.forbid,
+        objective=asked.words,
+        minimised=asked.sign < 0,
+        rules=claimed.rules.words(),
+        unread=claimed.unread,
+    )
     if certificate is None:
         return verdict
+    require(claimed.unread == 0, "the solution has rules in words only, which no certificate can be about")
     if claimed.limit is None:
         raise RejectedError("the solution has no limit on the size, so there is nothing to prove")
     verdict = replace(verdict, bound=claimed.bound, questions=claimed.questions.words())
@@ -63,51 +85,61 @@ def check(model: Model, solution: Json, certificate: Path | None, *, exact: bool
             readable(file.read(len(HEAD)) == HEAD, f"{certificate} is no certificate: it does not begin like one")
             file.seek(0)
             content = records(gzip.GzipFile(fileobj=file), 8 * sum(model.rewards.shape))
-            return _follow(content, model, claimed, claimed.limit, verdict, exact=exact)
+            proof = _Proof(model, claimed, claimed.limit, ladders, ruling)
+            return proof.followed(content, verdict, exact=exact)
     except OSError as error:
         raise UnreadableError(f"cannot read {certificate}: {error.strerror or error}") from None
     except (EOFError, zlib.error) as error:
         raise UnreadableError(f"{certificate} is damaged: {error}") from None
 
 
-def _follow(content: Content, model: Model, claimed: Claimed, size: Size, verdict: Verdict, *, exact: bool) -> Verdict:
-    """The verdict with the counts of the proof, which is followed."""
-    record, _ = next(content)
-    head = typed(record[1] if len(record) == 2 else None, dict, "the head of the certificate")
-    target = claimed.objective.sign * claimed.bound
-    _check_asked(claimed, model)
-    _check_head(head, model, size, claimed)
-    if head.get("proof") == RANGES:
-        ladders = Ladders(claimed.questions, model.features, model.feature_names)
-        _check_questions(head, sum(len(ladder.numbers) for ladder in ladders.ladders))
-        if target == math.inf:
-            # There is nothing to prove; the file is only read to its end.
-            return replace(verdict, cases=1, vectors=sum(record[0] == "close" for record, _ in content))
-        ranges = CoarseChecker(Induction(model, claimed.objective, exact=exact), ladders, size, target)
-        ranges.follow(content)
-        return replace(verdict, cases=ranges.nodes, vectors=ranges.vectors)
-    require(model.discount < 1 and math.isfinite(target), "a proof by cases needs a discount and a finite bound")
-    problem = Problem(model, claimed.questions, exact=exact)
-    _check_questions(head, problem.sides.shape[1])
-    checker = Checker(problem, size, target)
-    checker.follow(content)
-    return replace(verdict, cases=checker.cases, claims=len(checker.claims), losses=len(checker.losses))
+class _Proof(NamedTuple):
+    """What a certificate has to be about."""
+
+    model: Model
+    claimed: Claimed
+    size: Size
+    ladders: Ladders
+    ruling: Ruling | None
+
+    def followed(self, content: Content, verdict: Verdict, *, exact: bool) -> Verdict:
+        """The verdict with the counts of the proof, which is followed."""
+        claimed, model = self.claimed, self.model
+        record, _ = next(content)
+        head = typed(record[1] if len(record) == 2 else None, dict, "the head of the certificate")
+        target = claimed.objective.sign * claimed.bound
+        _check_head(head, model, self.size, claimed)
+        if head.get("proof") == RANGES:
+            _check_questions(head, sum(len(ladder.numbers) for ladder in self.ladders.ladders))
+            if target == math.inf:
+                # There is nothing to prove; the file is only read to its end.
+                return replace(verdict, cases=1, vectors=sum(record[0] == "close" for record, _ in content))
+            induction = Induction(model, claimed.objective, exact=exact)
+            ranges = CoarseChecker(induction, self.ladders, self.size, target, self.ruling)
+            ranges.follow(content)
+            return replace(verdict, cases=ranges.nodes, vectors=ranges.vectors)
+        require(model.discount < 1 and math.isfinite(target), "a proof by cases needs a discount and a finite bound")
+        require(self.ruling is None, "a proof by cases is about all trees, not about those that obey rules")
+        problem = Problem(model, claimed.questions, exact=exact)
+        _check_questions(head, problem.sides.shape[1])
+        checker = Checker(problem, self.size, target)
+        checker.follow(content)
+        return replace(verdict, cases=checker.cases, claims=len(checker.claims), losses=len(checker.losses))
 
 
-def _check_tree(claimed: Claimed, model: Model, *, exact: bool) -> float:
+def _check_tree(claimed: Claimed, model: Model, ruling: Ruling | None, *, exact: bool) -> float:
     """The figure of the solution's tree; raises unless its size, its actions and its value are as claimed."""
     shape = f"the tree has depth {claimed.size.depth} and {counted(claimed.size.leaves, 'leaf', 'leaves')}"
     require(claimed.limit is None or claimed.limit.covers(claimed.size), f"{shape}: too large")
     if claimed.forbid:
         _check_available(claimed.policy, model)
-    if model.discount < 1:
-        problem = Problem(model, exact=exact)
-        low, high = problem.value(claimed.policy)
-        largest = float(problem.largest_return)
+    evaluation = Evaluation(model, claimed.objective, claimed.policy, exact=exact)
+    if ruling is None:
+        low, high, largest = evaluation.returned(model.rewards)
     else:
-        chain = Chain(Induction(model, claimed.objective, exact=exact), claimed.policy)
-        low, high = chain.value()
-        largest = chain.largest
+        tree = read_nodes(claimed.tree, ruling.ladders.names, model.action_names).tree
+        check_obeys(ruling, tree, evaluation)
+        low, high, largest = net_return(ruling, tree, evaluation)
     low, high = sorted((claimed.objective.shown(low), claimed.objective.shown(high)))
     if math.isinf(low):
         require(claimed.value == low, f"the value of the tree is {low}, but the solution claims {claimed.value!r}")
@@ -130,15 +162,24 @@ def _check_available(policy: Ints, model: Model) -> None:
         require(not missing[s], f"the solution forbids unavailable actions, but {named}")
 
 
-def _check_asked(claimed: Claimed, model: Model) -> None:
-    """Raise unless every node divides the states that come to it as a question does, whatever number it names."""
-    listed = claimed.questions.groups is not None
+def _check_asked(claimed: Claimed, model: Model, kept: Kept | None) -> None:
+    """Raise unless every node divides the states that come to it as a question does, whatever number it names.
+
+    Questions that are kept need not be among those that may be asked.
+    """
+    fixed = set() if kept is None else {path for path, _ in cuts(kept.tree)}
+    free = [node for node in claimed.asked if node.path not in fixed]
+    if claimed.rules.about_questions:
+        left = {(name, equality) for name, equality, _ in claimed.rules.groups(model.feature_names)}
+        wrong = next((node.feature for node in free if (node.feature, node.equality) not in left), None)
+        require(wrong is None, f"the tree asks about {wrong!r:.80}, which its rules do not allow")
     # Unless questions are listed, every threshold may be asked.
-    if not listed and not any(equality for _, equality, _, _ in claimed.asked):
+    doubtful = [node for node in free if claimed.questions.groups is not None or node.equality]
+    if not doubtful:
         return
     sides = claimed.questions.sides(*claimed.questions.columns(model.features, model.feature_names))
-    for feature, equality, states, right in claimed.asked:
-        if (listed or equality) and right.any() and not right.all():
+    for _, feature, _, states, right in doubtful:
+        if right.any() and not right.all():
             known = {division(side) for side in sides[states].T}
             unknown = f"the tree asks {feature!r:.80} a question that the solution does not name"
             require(division(right) in known, unknown)
@@ -148,6 +189,9 @@ def _check_head(head: dict[str, Json], model: Model, size: Size, claimed: Claime
     """Raise if a certificate says of itself that it is about something else than the solution."""
     other = "the certificate is about trees that may ask other questions than the solution says"
     require(head.get("asks") == claimed.stated, other)
+    stated = (head.get("rules") or {}, head.get("unavailable", "fallback") == "forbid")
+    others = "the certificate is about trees under other rules than the solution states"
+    require(stated == (claimed.rules.content, claimed.forbid), others)
     objective = head.get("objective")
     require((objective or "") == claimed.objective.words, f"the certificate is about {objective!r:.80}")
     S, A = model.rewards.shape
@@ -168,19 +212,26 @@ def _check_questions(head: dict[str, Json], number: int) -> None:
 def words(verdict: Verdict) -> str:
     """What was verified, in words."""
     names, what = "names no unavailable action", f" of {verdict.objective}" if verdict.objective else ""
+    obeys = [*([names] if verdict.forbid else []), *(["obeys the rules"] if verdict.rules else [])]
+    rules = f"; rules: {verdict.rules}" if verdict.rules else ""
     if verdict.bound is None:
-        kept = f", and the tree {names}" if verdict.forbid else ""
-        return f"value {verdict.value:.9g}{what} VERIFIED{kept}; the bound was not checked, that takes --certificate"
-    returns = f"{names} and returns" if verdict.forbid else "returns"
-    trees = "tree within the limits" + (f" that asks only for {verdict.questions}" if verdict.questions else "")
+        kept = f", and the tree {' and '.join(obeys)}" if obeys else ""
+        said = f"value {verdict.value:.9g}{what} VERIFIED{kept}"
+        return f"{said}; the bound was not checked, that takes --certificate{rules}"
+    asked = [f"asks only for {verdict.questions}"] if verdict.questions else []
+    trees = " and ".join(["tree within the limits", *asked, *obeys]).replace(" and ", " that ", 1)
     than = f"{'less' if verdict.minimised else 'more'} than {verdict.bound:.9g}"
     if verdict.objective:
         said = f"VERIFIED: the value{what} is {verdict.value:.9g} for the tree, and for no {trees} {than}"
     else:
-        said = f"VERIFIED: the tree {returns} {verdict.value:.9g}, and no {trees} {than}"
+        returns = " and ".join([*obeys, "returns"])
+        more = f"returns {than}" if asked or obeys else than
+        said = f"VERIFIED: the tree {returns} {verdict.value:.9g}, and no {trees} {more}"
     if verdict.vectors:
-        return f"{said} ({counted(verdict.cases, 'node', 'nodes')}, {counted(verdict.vectors, 'vector', 'vectors')})"
-    return (
-        f"{said} ({counted(verdict.cases, 'case', 'cases')}, {counted(verdict.claims, 'claim', 'claims')}, "
-        f"{counted(verdict.losses, 'loss', 'losses')})"
-    )
+        counts = f"{counted(verdict.cases, 'node', 'nodes')}, {counted(verdict.vectors, 'vector', 'vectors')}"
+    else:
+        counts = (
+            f"{counted(verdict.cases, 'case', 'cases')}, {counted(verdict.claims, 'claim', 'claims')}, "
+            f"{counted(verdict.losses, 'loss', 'losses')}"
+        )
+    return f"{said} ({counts}){rules}"

@@ -20,6 +20,7 @@ from omdt.cli.export import export
 from omdt.cli.front import front
 from omdt.cli.info import info
 from omdt.cli.messages import tell
+from omdt.cli.quiet import with_quiet
 from omdt.cli.report import report
 from omdt.cli.solve import solve
 from omdt.errors import InputError, LostWorkerError, MissingExtraError, OutputError
@@ -39,9 +40,12 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
 }
 """The commands under the headings of the help."""
 
+LONG = (envs, solve, front, alternatives, compare, check, reproduce, doctor)
+"""The commands that show progress."""
+
 for heading, commands in COMMANDS.items():
     for command in commands:
-        app.command(rich_help_panel=heading)(command)
+        app.command(rich_help_panel=heading)(with_quiet(command) if command in LONG else command)
 
 
 @app.callback(invoke_without_command=True)

@@ -8,6 +8,7 @@ import typer
 from omdt.cli.arguments import Labels, Property, Settings, SolutionFile, SolvedProblem
 from omdt.cli.messages import tell
 from omdt.cli.recorded import Given, Recorded, find
+from omdt.terminal import console
 
 
 def check(
@@ -25,6 +26,7 @@ def check(
     """Whether a solution's tree returns what it says, and whether a certificate proves its bound."""
     from omdt.check import RejectedError, words
     from omdt.checking import read_solution, source_of, verify
+    from omdt.cli.progress import showing_progress
     from omdt.solution import stated_objective
 
     data = read_solution(solution)
@@ -39,10 +41,11 @@ def check(
     )
     found = find("check", record, Given(problem, settings, labels, asked))
     try:
-        verdict = verify(data, found.mdp, certificate, exact=exact)
+        with showing_progress(console(stderr=True), f"checking {solution}"):
+            verdict = verify(data, found.mdp, certificate, exact=exact)
     except RejectedError as error:
         typer.echo(f"NOT VERIFIED: {error}")
         raise typer.Exit(1) from None
     typer.echo(words(verdict))
-    if data.get("rules"):
-        tell("a file has rules in words only, so it was not checked that the tree keeps those of the solution")
+    if verdict.unread:
+        tell("a file has rules of your own in words only, so it was not checked that the tree keeps them")

@@ -31,14 +31,14 @@ class Facts(TypedDict):
 
 def envs(as_json: AsJson = False) -> None:
     """Every registered environment with its sizes and returns."""
+    from omdt.cli.progress import showing_progress
     from omdt.environments import PAPER, listed, make, parameters, registered
     from omdt.objective import DISCOUNTED_RETURN
 
-    messages = console(stderr=True)
     rows = []
-    with messages.status("building and planning") as status:
+    with showing_progress(console(stderr=True), "building and planning") as progress:
         for name in listed():
-            status.update(f"building and planning {name}")
+            progress.update(f"building and planning {name}")
             rows.append(facts_of(make(name), DISCOUNTED_RETURN))
     if as_json:
         typer.echo(json.dumps(rows))

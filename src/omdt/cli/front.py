@@ -11,13 +11,11 @@ from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
 from omdt.cli.ruling import with_rules
 from omdt.errors import InputError
-from omdt.printing import escape, number
+from omdt.printing import show_front
 from omdt.terminal import console
 
 if TYPE_CHECKING:
     from omdt.rules import Rules
-    from omdt.task import Size
-    from omdt.watch import TracePoint
 
 
 @with_rules
@@ -64,8 +62,8 @@ def front(
     rules: "Rules | None" = None,
 ) -> None:
     """The best tree of every size, each with value, bound and proof: what simplicity costs."""
-    from omdt.cli.front_table import show_front
     from omdt.cli.progress import showing_progress
+    from omdt.progress.words import front as known
     from omdt.report.front import write_plot
     from omdt.tradeoffs.front import front as run
 
@@ -73,7 +71,7 @@ def front(
         raise InputError("--json and --csv exclude each other")
     _check_files(output, plot)
     mdp, objective = load_asked(Named(problem, settings, discount, fallback, asked, labels))
-    with naming_flags(), showing_progress(console(stderr=True), f"front of {escape(problem)}") as progress:
+    with naming_flags(), showing_progress(console(stderr=True), f"front of {problem}") as progress:
         found = run(
             mdp,
             max_leaf_nodes=leaves,
@@ -86,7 +84,7 @@ def front(
             unavailable=unavailable,
             rules=() if rules is None else rules,
             objective=objective,
-            progress=lambda size, point: progress.update(_progress_line(size, point)),
+            progress=lambda size, point: progress.update(*known(size, point)),
         )
     with saving(found.save, output), saving(lambda path: write_plot(found, path), plot):
         if as_json:
@@ -112,9 +110,3 @@ def _check_files(output: Path | None, plot: Path | None) -> None:
             check_writable(path)
     if output is not None and plot is not None and output.resolve() == plot.resolve():
         raise InputError(f"--output and --plot are both {output}; name two files")
-
-
-def _progress_line(size: "Size", point: "TracePoint") -> str:
-    """What is shown while the search is under way."""
-    _, value, bound = point
-    return f"{size.words}: value {number(value, 6)}   bound {number(bound, 6)}"

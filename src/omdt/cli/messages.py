@@ -21,6 +21,7 @@ FLAGS = {
     "node_limit": "--node-limit",
     "seeds": "--seeds",
     "processes": "--processes",
+    "milp": "--milp",
     "discount": "--discount",
     "unavailable": "--unavailable",
     "within": "--within",

@@ -1,51 +1,63 @@
-"""The line that shows how far a command is, and the message that it compiles first."""
+"""How far a command is: a line that ticks on a terminal, one line every ten seconds elsewhere, or nothing."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.text import Text
 
 from omdt.cli.messages import tell
-from omdt.compiling import compile_clock, on_first_compilation
-from omdt.watch import Watch
+from omdt.compiling import on_first_compilation
+from omdt.progress import LINE_SECONDS, Progress, Ticker
+from omdt.terminal import quiet
 
 COMPILING = "compiling, once on this machine"
-"""The message in a pipe; a line of 80 columns has no room for it beside value and bound."""
+"""The message where there is no terminal; a line of 80 columns has no room for it beside value and bound."""
 
 
-class Progress:
-    """What is known so far, with the seconds of the run; while numba compiles, with the seconds of that instead.
+class Shown:
+    """Progress as a terminal shows it.
 
     The display asks for the line several times per second from a thread of its own, so it ticks whatever the command
     is busy with.
 
-    Attributes:
-        text: what is known, with the markup of rich.
+    Args:
+        progress: what is known.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._clock = Watch()
-
-    def update(self, text: str) -> None:
-        """Show something new."""
-        self.text = text
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
 
     def __rich__(self) -> Text:
-        """The line as it is now."""
-        seconds = f"{self._clock.elapsed:.0f} s"
-        if compile_clock.running:
-            seconds = f"compiling: {compile_clock.seconds:.0f} s"
-        line = Text.from_markup(f"{self.text}   {seconds}", overflow="ellipsis")
-        line.no_wrap = True
-        return line
+        """The line as it is now, and below it what the user may do."""
+        progress = self._progress
+        hint = f"\n{progress.hint}" if progress.hint else ""
+        return Text(f"{_plain(progress.text)}   {progress.seconds}{hint}", overflow="ellipsis", no_wrap=True)
 
 
 @contextmanager
 def showing_progress(console: Console, text: str) -> Iterator[Progress]:
-    """A line that ticks on a terminal; elsewhere nothing but a message if something has to be compiled."""
+    """A line that ticks on a terminal; elsewhere a line every ten seconds, and a message if something is compiled.
+
+    Args:
+        console: standard error.
+        text: what is shown before anything is known.
+    """
     progress = Progress(text)
-    compiling = nullcontext() if console.is_terminal else on_first_compilation(lambda: tell(COMPILING))
-    with compiling, console.status(progress):
+    if quiet.get():
         yield progress
+    elif console.is_terminal:
+        with console.status(Shown(progress)):
+            yield progress
+    else:
+        with (
+            on_first_compilation(lambda: tell(COMPILING)),
+            Ticker(LINE_SECONDS, lambda: tell(progress.line)),
+        ):
+            yield progress
+
+
+def _plain(text: str) -> str:
+    from omdt.tree import printable
+
+    return printable(text)

@@ -37,6 +37,10 @@ def report(
         str,
         typer.Option(metavar="TEXT", help="What the figures are counted in, such as €.", show_default=False),
     ] = "",
+    rule_seconds: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="Per rule that the tree obeys: time to find what it costs."),
+    ] = 5.0,
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE.html", help="By default SOLUTION with the ending .html.", show_default=False),
@@ -78,5 +82,6 @@ def report(
         front=sizes,
         title=title,
         unit=unit,
+        rule_seconds=rule_seconds,
     )
     typer.echo(target)

@@ -26,8 +26,8 @@ from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
 from omdt.cli.ruling import with_rules
 from omdt.errors import InputError
-from omdt.printing import escape, number, show
-from omdt.terminal import console, cores
+from omdt.printing import number, show
+from omdt.terminal import console
 
 if TYPE_CHECKING:
     from omdt.objective import Objective
@@ -93,10 +93,8 @@ def solve(
         Limits(time_limit, gap, seed, 1 if threads is None else threads, memory_limit, node_limit)
     if options.get("scheduler") is not None and threads is not None:
         raise InputError("--scheduler and --threads exclude each other: a cluster has workers of its own")
-    _check_files(output, options.get("certificate"), unavailable)
+    _check_files(output, options.get("certificate"))
     mdp, objective = load_asked(Named(problem, settings, discount, fallback, asked, labels))
-    if threads is None:
-        threads = cores() if how.uses_cores and "scheduler" not in options else 1
     with naming_flags(), showing_progress(console(stderr=True), _first_line(objective, problem)) as line:
         solution = run(
             mdp,
@@ -112,7 +110,7 @@ def solve(
             unavailable=unavailable,
             rules=() if rules is None else rules,
             objective=objective,
-            progress=lambda point: line.update(progress_line(*point[1:], minimised=objective.minimised)),
+            progress=lambda point: line.update(progress_line(*point[1:], minimised=objective.minimised), point[1]),
             **options,
         )
     with saving(solution.save, output):
@@ -123,19 +121,14 @@ def solve(
     _tell_of_early_end(solution)
 
 
-def _check_files(output: Path | None, certificate: object, unavailable: str) -> None:
+def _check_files(output: Path | None, certificate: object) -> None:
     """Raise before long work starts if a result could not be written."""
     from omdt.files import check_writable
-    from omdt.rules import FORBID
 
     if output is not None:
         check_writable(output)
-    if not isinstance(certificate, Path):
-        return
-    if output is not None and output.resolve() == certificate.resolve():
+    if isinstance(certificate, Path) and output is not None and output.resolve() == certificate.resolve():
         raise InputError(f"--output and --certificate are both {output}; name two files")
-    if unavailable == FORBID:
-        raise InputError("a certificate is about all trees; leave out --certificate, or use --unavailable fallback")
 
 
 def _tell_of_early_end(solution: "Solution") -> None:
@@ -152,12 +145,11 @@ def _tell_of_early_end(solution: "Solution") -> None:
 def _first_line(objective: "Objective", problem: str) -> str:
     """What is shown before anything is known."""
     from omdt.objective import DISCOUNTED_RETURN
-    from omdt.tree import printable
 
     if objective == DISCOUNTED_RETURN:
-        return f"solving {escape(problem)}"
+        return f"solving {problem}"
     doing = "minimising" if objective.minimised else "maximising"
-    return escape(printable(f"{doing} the {objective.words} of {problem}"))
+    return f"{doing} the {objective.words} of {problem}"
 
 
 def progress_line(value: float, bound: float, *, minimised: bool = False) -> str:

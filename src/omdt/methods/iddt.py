@@ -140,7 +140,7 @@ def iddt(task: Task, limits: Limits, watch: Watch, options: IddtOptions) -> Clai
             if earned > value:
                 best, value = tree, earned
                 watch.report(value[0], max(bound, value[0]))
-        best = shrunk(best, mdp, splits, watch.closing(), task.allowed)
+        best = shrunk(best, task, watch.closing())
     return Claim(best, bound, why_stopped(watch))
 
 

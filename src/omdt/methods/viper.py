@@ -156,7 +156,7 @@ def viper(task: Task, limits: Limits, watch: Watch, options: ViperOptions) -> Cl
     classroom = KnownMDP(mdp, splits, q, limits.seed) if known else GuidedMDP(mdp, guide, splits, q, limits.seed)
     with watch.catching_interrupts():
         tree = learn(classroom, task.size, limits.seed, Schedule(options.iterations), watch)
-        tree = shrunk(tree, mdp, splits, watch.closing(), task.allowed)
+        tree = shrunk(tree, task, watch.closing())
     return Claim(tree, planning.expected_return(mdp, values).upper, why_stopped(watch))
 
 

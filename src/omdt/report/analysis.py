@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omdt import planning
+from omdt.judging import net_return, priced, tolls
 from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.objective import Asked, recorded
 from omdt.report.matching import check_names, check_returns
 from omdt.report.runners_up import RunnerUp, runners_up
 from omdt.report.visits import deciding, discounted_visits, through_nodes, visit_shares
+from omdt.rules import outline_of
 from omdt.solution import Solution
 from omdt.task import Task
 
@@ -39,9 +41,10 @@ class Analysis:
         best: [S] an optimal action in each state; the tree's own action if that is optimal.
         visits: [S] discounted visits x(s).
         share: [S] share of each state in all visits to states that are not terminal.
-        advantage_lost: [S] δ(s, π(s)); 0 where the tree's action is optimal.
+        advantage_lost: [S] δ(s, π(s)), 0 where the tree's action is optimal, and what its questions cost per visit.
         cost: [S] x(s) δ(s, π(s)).
-        shortfall: J* − J.
+        shortfall: J* − J, where J is what is left after questions are paid.
+        paid_once: the part of it that is paid once for questions, and belongs to no state.
         node_states: [N] number of states that pass each node.
         node_share: [N] share of the visits that pass each node.
         node_cost: [N] part of the loss in the states that pass each node.
@@ -58,6 +61,7 @@ class Analysis:
     advantage_lost: Floats
     cost: Floats
     shortfall: float
+    paid_once: float
     node_states: Ints
     node_share: Floats
     node_cost: Floats
@@ -84,19 +88,22 @@ def analyse(
     Raises:
         InputError: if the solution is not one of this MDP, or has an objective or rules of the user's own.
     """
-    task = Task.of(mdp, solution, recorded(solution.objective) if objective is None else objective)
+    objective = recorded(solution.objective) if objective is None else objective
+    task = Task.of(mdp, solution, objective)
     mdp = task.problem
     X = task.observations if observations is None else np.asarray(observations, dtype=np.float64)
     tree = solution.tree
     check_names(tree, mdp, X)
     leaf = tree.leaves(X)
     action: Ints = tree.action[leaf]
-    returned = planning.policy_return(mdp, action)
+    returned = net_return(task, tree)
     values = planning.optimal_values(mdp)
     optimal = planning.expected_return(mdp, values)
     check_returns(solution, task, returned, optimal)
     lost, best = _lost(mdp, values, action)
-    visits = discounted_visits(mdp, action)
+    if task.prices is not None:
+        lost += tolls(task, tree)
+    visits, paying = discounted_visits(mdp, action), priced(task, tree)
     cost = np.multiply(visits, lost, where=visits > 0, out=np.zeros(mdp.n_states))
     share = visit_shares(mdp, visits)
     return Analysis(
@@ -110,10 +117,11 @@ def analyse(
         advantage_lost=lost,
         cost=cost,
         shortfall=_shortfall(optimal, returned),
+        paid_once=0.0 if task.prices is None else task.prices.paid_once(outline_of(tree, X)),
         node_states=through_nodes(tree, leaf, np.ones(mdp.n_states)).astype(np.int64),
         node_share=through_nodes(tree, leaf, share),
         node_cost=through_nodes(tree, leaf, cost),
-        runners_up=runners_up(tree, mdp, leaf, share, returned, task.allowed),
+        runners_up=runners_up(tree, paying, leaf, share, planning.policy_return(paying, action), task.allowed),
     )
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from omdt.limits import Limits
-from omdt.rules import FALLBACK
+from omdt.rules import FALLBACK, Rules
+from omdt.rules.statement import EVERY
 from omdt.solution import Solution, Stop
 from omdt.source import Source
 from omdt.tree import printable
@@ -38,10 +39,51 @@ def solve_command(
     for label in source.labels if labels is None else labels:
         words += ["--label", label]
     words += _options(solution)
+    if solution.stated_rules is not None:
+        words += rule_flags(solution.stated_rules)
     if output is not None:
         words += ["--output", str(output)]
-    asked = "" if solution.questions is None else f"  # with splits that ask only for {solution.questions.words()}"
-    return printable(shlex.join(words) + asked)
+    return printable(shlex.join(words) + _in_python(solution))
+
+
+def rule_flags(rules: Rules) -> list[str]:
+    """The flags that state some rules, apart from a kept tree, which is in a file."""
+    words: list[str] = []
+    for flag, names in (("--features", rules.features), ("--without", rules.without), ("--order", rules.order)):
+        words += [flag, ",".join(names)] if names else []
+    words += ["--categorical", ",".join(rules.categorical)] if rules.categorical else []
+    for flag, number in (
+        ("--max-features", rules.max_features),
+        ("--root", rules.root),
+        ("--min-share", rules.min_share),
+    ):
+        words += [] if number is None else [flag, str(number)]
+    for flag, numbers in (
+        ("--price", rules.prices),
+        ("--price-once", rules.prices_once),
+        ("--leaves-per-action", rules.max_leaves),
+    ):
+        for name, price in numbers.items():
+            words += [flag, str(price) if name == EVERY else f"{name}={price}"]
+    for flag, texts in (
+        ("--forbid", rules.forbid),
+        ("--require", rules.require),
+        ("--monotone", rules.monotone),
+        ("--at-most", rules.at_most),
+    ):
+        for text in texts:
+            words += [flag, text]
+    return words
+
+
+def _in_python(solution: Solution) -> str:
+    """A comment about what has no flags."""
+    rules, told = solution.stated_rules, ""
+    if solution.questions is not None and (rules is None or not rules.about_questions):
+        told += f"  # with splits that ask only for {solution.questions.words()}"
+    if rules is not None and rules.keep is not None:
+        told += "  # with --keep and the tree that stated_rules has"
+    return told
 
 
 def _options(solution: Solution) -> list[str]:

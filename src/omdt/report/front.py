@@ -61,9 +61,9 @@ def front_html(front: Front) -> str:
 
 
 def front_section(front: Front) -> str:
-    """The same for the report, with one chart for a desktop screen and one for a phone."""
+    """Sentence and chart for the report: one chart for a desktop screen and one for a phone."""
     told = knee_sentence(front)
-    return f"<p>{escape(sentence(told)) if told else ''}</p>\n{_charts(front)}{front_table(front)}"
+    return f"<p>{escape(sentence(told)) if told else ''}</p>\n{_charts(front)}"
 
 
 def _charts(front: Front) -> str:

@@ -59,15 +59,16 @@ def in_words(number: int, one: str, many: str = "") -> str:
 
 def trees_of_this_size(solution: Solution) -> str:
     """The trees that the bound is about, such as `tree with at most four rules`."""
+    restriction = " that obeys the same rules" if len(solution.rules) > 1 else printable(solution.restriction)
     if solution.max_depth == 0:
-        return "tree without questions" + printable(solution.restriction)
+        return "tree without questions" + restriction
     limits = []
     if solution.max_leaf_nodes is not None:
         limits.append(f"at most {in_words(solution.max_leaf_nodes, 'rule')}")
     if solution.max_depth is not None:
         limits.append(f"at most {in_words(solution.max_depth, 'question')} per decision")
     size = f"tree with {' and '.join(limits)}" if limits else "tree of any size"
-    return size + printable(solution.restriction)
+    return size + restriction
 
 
 def _share(share: float) -> str:

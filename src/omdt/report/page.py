@@ -18,7 +18,7 @@ from omdt.counting import counted
 from omdt.errors import InputError, require
 from omdt.files import write_whole
 from omdt.mdp import MDP
-from omdt.objective import Asked
+from omdt.objective import Asked, recorded
 from omdt.report import lists, words
 from omdt.report.amounts import Amounts
 from omdt.report.analysis import Analysis, analyse
@@ -26,14 +26,18 @@ from omdt.report.commands import solve_command
 from omdt.report.curve import anytime_curve
 from omdt.report.drawing import drawn
 from omdt.report.embedded import map_data, node_data
-from omdt.report.front import front_section
+from omdt.report.front import front_section, front_table
 from omdt.report.lead import lead
+from omdt.report.obeying import obeyed
 from omdt.solution import Solution
 from omdt.tradeoffs.front_points import Front
 from omdt.tree import printable
 
 WIDE, NARROW = 720.0, 350.0
 """Widths of the anytime curve on a desktop screen and on a phone, in pixels."""
+
+RULE_SECONDS = 5.0
+"""Seconds per rule for the best tree without it, which shows what the rule costs; a page should not take minutes."""
 
 UNEXPLAINED = 1e-6
 """Part of the loss that may be missing in the sum over states by rounding."""
@@ -49,6 +53,7 @@ def report_html(
     front: Front | None = None,
     title: str | None = None,
     unit: str = "",
+    rule_seconds: float = RULE_SECONDS,
 ) -> str:
     """The report on a solution as one HTML page (needs the extra `report`).
 
@@ -62,6 +67,7 @@ def report_html(
         front: the best trees of other sizes, for a section about what simplicity costs.
         title: the heading of the page; by default the name of the problem.
         unit: what the figures are counted in, such as `€`.
+        rule_seconds: if the tree obeys rules, time limit for the best tree without each of them.
 
     Raises:
         InputError: if the front is about another problem, or if a probability is given a unit.
@@ -76,6 +82,7 @@ def report_html(
     ):
         raise InputError("the front is about another problem or another objective than the solution")
     amounts = _amounts(solution, unit)
+    objective = recorded(solution.objective) if objective is None else objective
     analysis = analyse(solution, mdp, observations, objective)
     templates = Environment(
         loader=PackageLoader("omdt.report", "page"),
@@ -87,9 +94,11 @@ def report_html(
     return templates.get_template("page.html").render(
         **_main_part(solution, analysis, amounts),
         **_details(solution, mdp, analysis),
+        obeyed=obeyed(solution, mdp, objective, amounts, rule_seconds),
         title=printable(solution.problem if title is None else title),
         commands=[printable(command) for command in commands] or [solve_command(solution)],
         front="" if front is None else Markup(front_section(front)),
+        front_table="" if front is None else Markup(front_table(front)),
     )
 
 
@@ -104,6 +113,7 @@ def write_report(
     front: Front | None = None,
     title: str | None = None,
     unit: str = "",
+    rule_seconds: float = RULE_SECONDS,
 ) -> None:
     """Write the report on a solution to a file, whole or not at all; the arguments are those of `report_html`."""
     page = report_html(
@@ -115,6 +125,7 @@ def write_report(
         front=front,
         title=title,
         unit=unit,
+        rule_seconds=rule_seconds,
     )
     write_whole(Path(path), lambda stream: stream.write(page.encode()))
 
@@ -173,12 +184,13 @@ def _details(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, obje
         "other_disagreements": lists.other_disagreements(analysis),
         "total_cost": float(analysis.cost.sum()),
         "shortfall": analysis.shortfall,
+        "paid_once": analysis.paid_once,
     }
 
 
 def _lost_for_ever(analysis: Analysis) -> bool:
     """Whether a part of the loss belongs to no single state, because the tree never comes to an end."""
-    return float(analysis.cost.sum()) < analysis.shortfall * (1 - UNEXPLAINED)
+    return float(analysis.cost.sum()) + analysis.paid_once < analysis.shortfall * (1 - UNEXPLAINED)
 
 
 def _resource(name: str) -> str:

@@ -106,8 +106,9 @@ def plot_visits(
     ax.figure.colorbar(image, ax=ax, label="% of discounted visits")
     for ticks, labels, angle in ((ax.set_xticks, across.labels, 90), (ax.set_yticks, down.labels, 0)):
         places = np.arange(0, len(labels), 1 + len(labels) // MOST_TICKS)
-        crowded = sum(len(labels[i]) for i in places) > 3 * MOST_TICKS
-        ticks(places, [labels[i] for i in places], rotation=angle if crowded else 0)
+        shown = [_short(labels[i]) for i in places]
+        crowded = sum(map(len, shown)) > 3 * MOST_TICKS
+        ticks(places, shown, rotation=angle if crowded else 0)
     _name_axes(ax, seen.tree, *columns)
     return ax
 
@@ -183,6 +184,12 @@ def _steps(seen: _Seen, column: int | None) -> Axis:
     if column is None:
         return Axis(np.zeros(int(seen.shown.sum()), dtype=np.int64), [""])
     return axis(seen.observations[seen.shown, column])
+
+
+def _short(label: str) -> str:
+    """The label of a step; of a range of values its beginning."""
+    first, to, _ = label.partition(" to ")
+    return f"{float(first):.3g}" if to else label
 
 
 def _name_axes(ax: "Axes", tree: TreePolicy, across: int, down: int | None) -> None:

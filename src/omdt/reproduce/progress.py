@@ -1,14 +1,16 @@
-"""What a terminal shows while runs go on: an overall bar, the runs under way, and the time left."""
+"""What is shown while runs go on: on a terminal a bar, the runs under way and the time left; elsewhere lines."""
 
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Self
 
+from omdt.progress import LINE_SECONDS, Ticker
 from omdt.reproduce.engines import Engine
 from omdt.reproduce.grid import Run
 from omdt.reproduce.store import Record
 from omdt.reproduce.work import reached
+from omdt.terminal import quiet
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +43,7 @@ class Estimate:
 
 
 class Display:
-    """A live view of the runs on a terminal; nothing if the output is not a terminal.
+    """A live view of the runs on a terminal, and a line every ten seconds elsewhere; nothing with `--quiet`.
 
     Args:
         console: where to show it.
@@ -73,15 +75,27 @@ class Display:
         )
         self._task = self._bar.add_task("runs", total=len(kept) + len(runs), completed=len(kept), left="")
         self._live = Live(self._bar, console=console, transient=True, refresh_per_second=4)
-        self._shown = console.is_terminal
+        self._shown = console.is_terminal and not quiet.get()
+        self._logged = not console.is_terminal and not quiet.get()
+        self._log = Ticker(LINE_SECONDS, lambda: console.print(self._line(), markup=False, soft_wrap=True))
 
     def __enter__(self) -> Self:
         if self._shown:
             self._live.start()
+        if self._logged:
+            self._log.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+        self._log.end()
+
+    def _line(self) -> str:
+        """How far the runs are, as one line of a log."""
+        task = self._bar.tasks[0]
+        left = _clock(self.estimate.left(list(self.left), self.engine.capacity()))
+        done = f"{task.completed:.0f} of {task.total:.0f} runs done"
+        return f"omdt: [{task.elapsed or 0:.0f} s] {done}, about {left} left"
 
     def finished(self, record: Record) -> None:
         """Count a finished run."""

@@ -56,6 +56,7 @@ def execute(run: Run, digest: str, release: str, folder: str | None = None) -> R
         max_depth=run.depth,
         time_limit=run.budget,
         seed=run.seed,
+        threads=1,  # runs share the cores
         progress=None if folder is None else _Reporter(Path(folder, name)),
     )
     return Record(

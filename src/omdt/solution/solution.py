@@ -7,6 +7,7 @@ from typing import Any
 
 from omdt import questions as statements
 from omdt.check import Questions
+from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.exceptions import Exceptions
 from omdt.files import read_json, write_whole
@@ -24,7 +25,7 @@ from omdt.unavailable import Replaced, sentences
 FORMAT = "omdt-solution-1"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Solution(Figures):
     """A tree with its exact value and a bound for every tree within the size limit.
 
@@ -101,17 +102,35 @@ class Solution(Figures):
         return sentences(self.replaced, self.tree.exceptions)
 
     @property
-    def restriction(self) -> str:
-        """What the trees that the bound is about have in common beside their size, as in ` that asks only for X`."""
+    def restrictions(self) -> list[str]:
+        """What the trees that the bound is about have in common beside their size, as in `asks only for X`."""
         rules = [] if self.questions is None else [f"asks only for {self.questions.words()}"]
         if self.unavailable == FORBID:
             rules.append(AvailableOnly().words)
-        rules += self.rules
-        return f" that {' and '.join(rules)}" if rules else ""
+        return [*rules, *self.rules]
+
+    @property
+    def restriction(self) -> str:
+        """The same as the end of a phrase, as in ` that asks only for X`."""
+        return f" that {' and '.join(self.restrictions)}" if self.restrictions else ""
 
     def observations(self, mdp: MDP) -> Floats:
         """[S, F'] what the tree reads in each state of the MDP that was solved: its features, then the predicates."""
         return statements.observations(self.questions, mdp)
+
+    def __repr__(self) -> str:
+        proof = "proven" if self.proven else "not proven"
+        nodes = counted(self.tree.n_decision_nodes, "decision node")
+        return (
+            f"<Solution of {self.problem!r}: value {self.value:.6g}, bound {self.shown_bound:.6g}, {proof}; "
+            f"{nodes}, depth {self.tree.depth}>"
+        )
+
+    def __str__(self) -> str:
+        """The solution as the command line prints it."""
+        from omdt.printing import show, text_of
+
+        return text_of(show, self)
 
     def _repr_svg_(self) -> str:
         """The drawn tree, for notebooks."""

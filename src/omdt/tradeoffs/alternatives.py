@@ -1,7 +1,8 @@
 """alternatives(mdp, …): all trees that are about as good as the best one, distinct in what they do.
 
 The best tree is found by `omdt.solve`. What a tree has to reach follows from it, and all policies of trees that reach
-it are enumerated (`alternatives_search`). Should one of them be better than the best tree so far, it takes its place.
+it are enumerated (`alternatives_search`; under rules beyond those about leaves, all trees: `alternatives_ruled`).
+Should one of them be better than the best tree so far, it takes its place.
 """
 
 import math
@@ -13,21 +14,27 @@ from omdt.mdp import MDP
 from omdt.methods.search.model import Model
 from omdt.methods.search.settings import SearchSettings
 from omdt.objective import DISCOUNTED_RETURN, Asked
+from omdt.progress import words
 from omdt.rules import FALLBACK, Rule, Rules
 from omdt.solution import MAX, MIN, Solution, Stop
 from omdt.solving import solve, task_of
 from omdt.splits import Splits
 from omdt.task import Size
+from omdt.terminal import cores
 from omdt.tradeoffs.alternatives_collection import Collection
 from omdt.tradeoffs.alternatives_listing import Listing
 from omdt.tradeoffs.alternatives_result import Alternatives, Ended
+from omdt.tradeoffs.alternatives_ruled import RuledEnumeration
 from omdt.tradeoffs.alternatives_search import Enumeration
+from omdt.tree import TreePolicy
+from omdt.verbs import verb
 from omdt.watch import Watch, one_thread
 
 SOLVING_SHARE = 0.5
 """Part of the time limit for the best tree and its proof, at most. The enumeration needs a good tree, not its proof."""
 
 
+@verb(words.alternatives)
 def alternatives(
     mdp: MDP,
     *,
@@ -39,7 +46,7 @@ def alternatives(
     splits: Splits | None = None,
     time_limit: float | None = None,
     seed: int = 0,
-    threads: int = 1,
+    threads: int | None = None,
     memory_limit: int = 2048,
     unavailable: str = FALLBACK,
     rules: Rules | Sequence[Rule] = (),
@@ -61,7 +68,7 @@ def alternatives(
         splits: the questions a tree may ask; by default thresholds on every feature.
         time_limit: seconds after which what was found so far is returned.
         seed: that of the search for the best tree.
-        threads: how many cores the search for the best tree may use.
+        threads: how many cores the search for the best tree may use; by default all.
         memory_limit: MiB for what is still to be explored.
         unavailable: what a leaf may do where its action is not available, as in `omdt.solve`.
         rules: further rules for the leaves of the trees, as in `omdt.solve`.
@@ -72,7 +79,7 @@ def alternatives(
         InputError: if the limits, the rules or the objective do not fit.
     """
     check_arguments(max_depth, max_leaf_nodes, within, limit)
-    limits = Limits(time_limit, seed=seed, threads=threads, memory_limit=memory_limit)
+    limits = Limits(time_limit, seed=seed, threads=cores() if threads is None else threads, memory_limit=memory_limit)
     size, watch = Size(max_depth, max_leaf_nodes), Watch(time_limit)
     task = task_of(mdp, size, splits, objective, unavailable, rules)
     solution = solve(
@@ -98,9 +105,8 @@ def alternatives(
     with watch.catching_interrupts(), one_thread():
         model = Model.of(task, SearchSettings(), watch)
         collection = Collection(model, tolerance, limit, progress or _unheard)
-        enumeration = Enumeration(model, collection, limits.memory_limit, watch)
-        enumeration.run(solution.tree.actions(task.observations))
-        listing = Listing(task, collection, enumeration.domains, watch)
+        enumeration = _enumerated(model, collection, limits.memory_limit, watch, solution.tree)
+        listing = Listing(model, collection, enumeration.domains, watch)
         members, common = listing.members(), listing.forced()
     known = absolute or time_limit is None or solution.is_rounding(solution.random_error)
     return Alternatives(
@@ -126,6 +132,19 @@ def alternatives(
     )
 
 
+def _enumerated(
+    model: Model, collection: Collection, memory_limit: int, watch: Watch, best: TreePolicy
+) -> Enumeration | RuledEnumeration:
+    """The enumeration that fits the rules, after it ended; it begins with the best tree."""
+    if model.task.only_leaf_rules:
+        enumeration = Enumeration(model, collection, memory_limit, watch)
+        enumeration.run(best.actions(model.task.observations))
+        return enumeration
+    ruled = RuledEnumeration(model, collection, memory_limit, watch)
+    ruled.run(best)
+    return ruled
+
+
 def _unheard(found: int) -> None:
     """Nobody listens to progress."""
 
@@ -148,7 +167,7 @@ def _check_scale(solution: Solution, absolute: bool) -> None:
         )
 
 
-def _why_ended(enumeration: Enumeration, collection: Collection, watch: Watch, known: bool) -> Ended:
+def _why_ended(enumeration: Enumeration | RuledEnumeration, collection: Collection, watch: Watch, known: bool) -> Ended:
     """Why the search ended; what the tolerance is a part of must be known for a complete answer."""
     if watch.interrupted:
         return Ended.INTERRUPTED

@@ -8,6 +8,7 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import Ints
 from omdt.methods.search.model import Model
+from omdt.methods.search.partial_tree import Tree
 from omdt.watch import Watch
 
 
@@ -17,11 +18,13 @@ class Found:
 
     Attributes:
         plays: [S] what it plays in the decisive states that it visits; −1 elsewhere.
-        value: its return on the problem of the task.
+        value: its return on the problem of the task, after questions are paid.
+        tree: a tree that has it; None if any will do that does.
     """
 
     plays: Ints
     value: float
+    tree: Tree | None = None
 
 
 class Collection:
@@ -75,10 +78,24 @@ class Collection:
         returned = planning.policy_return(self._model.mdp, np.maximum(plays, 0), watch)
         if not planning.is_rounding(returned.error, max(abs(returned.value), self.noise / planning.ROUNDING)):
             watch.check()
-        if self.found and returned.value < self.floor:
+        self._take(Found(plays, returned.value))
+
+    def add_tree(self, tree: Tree, plays: Ints, value: float) -> None:
+        """Take a tree whose return is known, if it is asked for; of those that play the same, the best one is kept."""
+        key = plays.tobytes()
+        same = next((it for it in self.found if it.plays.tobytes() == key), None) if key in self._known else None
+        if same is not None:
+            if value <= same.value + self.noise:
+                return
+            self.found = [it for it in self.found if it is not same]
+        self._take(Found(plays, value, tree))
+
+    def _take(self, new: Found) -> None:
+        """Take a policy that is not among those that were found, if it returns enough."""
+        if self.found and new.value < self.floor:
             return
-        self._best = max(self._best, returned.value)
-        self.found = [it for it in (*self.found, Found(plays, returned.value)) if it.value >= self.least - self.noise]
+        self._best = max(self._best, new.value)
+        self.found = [it for it in (*self.found, new) if it.value >= self.least - self.noise]
         if len(self.found) > self._limit:
             self.truncated = True
             self.found.sort(key=lambda it: -it.value)

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from omdt import planning
 from omdt.errors import FalseClaimError
+from omdt.judging import net_return, violations
 from omdt.mdp import Ints
+from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Split, Tree, count_leaves, to_policy
-from omdt.task import Task
 from omdt.tradeoffs.alternatives_collection import Collection, Found
 from omdt.tradeoffs.alternatives_domains import Domains
 from omdt.tradeoffs.alternatives_result import Alternative
@@ -32,7 +33,7 @@ class Listing:
     """Makes the list of trees from what was enumerated.
 
     Args:
-        task: what is asked.
+        model: the model of the task.
         collection: the policies that were found.
         domains: the states of the task, and what trees can do in them.
         watch: the clock of the run, whose last moments are for this.
@@ -41,10 +42,12 @@ class Listing:
         chosen: the policies with their trees, best first; of equally good ones, up to rounding, the smaller tree first.
     """
 
-    def __init__(self, task: Task, collection: Collection, domains: Domains, watch: Watch) -> None:
-        self._task, self._domains, self._noise = task, domains, collection.noise
+    def __init__(self, model: Model, collection: Collection, domains: Domains, watch: Watch) -> None:
+        self._model, self._task, self._domains, self._noise = model, model.task, domains, collection.noise
         self._watch = watch.closing()
-        chosen = [Chosen(found, domains.smallest_tree(found.plays)) for found in collection.found]
+        chosen = [
+            Chosen(it, domains.smallest_tree(it.plays) if it.tree is None else it.tree) for it in collection.found
+        ]
         self.chosen = _ordered(chosen, collection.noise)
 
     def members(self) -> tuple[Alternative, ...]:
@@ -65,7 +68,9 @@ class Listing:
         differ = differences(policy, found.plays, best, best_plays, task.observations)
         names = task.splits.feature_names
         asked = sorted({int(j) for j in policy.feature if j >= 0})
-        needed = [j for j in asked if not self._domains.possible_without(found.plays, j)]
+        # Which trees keep the other rules is not known without another search.
+        known = task.only_leaf_rules
+        needed = [j for j in asked if known and not self._domains.possible_without(found.plays, j)]
         return Alternative(
             tree=policy,
             value=task.shown(self._value(policy, found)),
@@ -78,18 +83,20 @@ class Listing:
     def _policy(self, tree: Tree) -> TreePolicy:
         """A tree as users get it."""
         task = self._task
-        policy = to_policy(tree, task.splits, task.problem).pruned(task.observations)
+        policy = to_policy(tree, self._model.splits, task.problem)
+        if task.only_leaf_rules:
+            policy = policy.pruned(task.observations)
         return replace(with_exceptions(task.problem, policy, task.observations), truths=task.mdp.truths)
 
     def _value(self, policy: TreePolicy, found: Found) -> float:
         """The return of a tree, recomputed; raises if it is not that of its policy, or if a rule is broken."""
         task = self._task
-        returned = planning.tree_return(task.problem, policy, task.observations, self._watch)
+        returned = net_return(task, policy, self._watch)
         largest = max(abs(found.value), self._noise / planning.ROUNDING, 1e-280)
         differ = returned.value != found.value and not abs(returned.value - found.value) <= (
             returned.error + MISMATCH * largest
         )
-        if differ or not task.permits(policy.actions(task.observations)):
+        if differ or next(violations(task, policy, self._watch), None) is not None:
             raise FalseClaimError(
                 f"a tree that was listed as returning {found.value!r} returns {returned.value!r}, or breaks a rule"
             )

@@ -5,19 +5,23 @@ import math
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omdt import questions as statements
 from omdt.check import Questions
 from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.files import write_whole
+from omdt.frames import frame_of
 from omdt.planning import ROUNDING
 from omdt.solution import MAX, Wording, discounted_return, spelled, wording
 from omdt.source import Source
 from omdt.task import Size
 from omdt.tradeoffs.alternatives_words import Difference, Forced
 from omdt.tree import TreePolicy, printable
+
+if TYPE_CHECKING:
+    import pandas
 
 FORMAT = "omdt-alternatives-1"
 
@@ -122,6 +126,31 @@ class Alternatives:
 
     def __repr__(self) -> str:
         return f"<Alternatives: {self.words}>"
+
+    def __str__(self) -> str:
+        """The trees as the command line prints them."""
+        from omdt.printing import show_alternatives, text_of
+
+        return text_of(show_alternatives, self)
+
+    def _repr_html_(self) -> str:
+        """A table of the trees, for notebooks."""
+        from omdt.printing.notebook import alternatives_html
+
+        return alternatives_html(self)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """A table with one row per tree (needs pandas)."""
+        return frame_of(
+            {
+                "value": self.values,
+                "loss": [self.loss(member) for member in self.members],
+                "n_leaves": [member.tree.n_leaves for member in self.members],
+                "depth": [member.tree.depth for member in self.members],
+                "features": [", ".join(member.features) for member in self.members],
+                "tree": self.trees,
+            }
+        )
 
     @property
     def trees(self) -> list[TreePolicy]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from omdt.concluding import SECONDS_PER_TRANSITION, References, concluded
 from omdt.errors import InputError
 from omdt.limits import Limits
 from omdt.mdp import MDP
@@ -11,19 +12,22 @@ from omdt.methods.search.model import Model
 from omdt.methods.search.outcome import no_tree
 from omdt.methods.search.settings import DEFAULTS, SearchSettings
 from omdt.objective import DISCOUNTED_RETURN, Asked, objective_of
+from omdt.progress import words
 from omdt.rules import FALLBACK, Rule, Rules
 from omdt.solution import MIN, Claim, Solution
-from omdt.solving import SECONDS_PER_TRANSITION, References, concluded, task_of
+from omdt.solving import task_of
 from omdt.splits import Splits
 from omdt.task import Size, Task
 from omdt.tradeoffs.front_points import DEPTH, LEAVES, Front, Point
 from omdt.tradeoffs.front_search import FrontSearch, Listener
+from omdt.verbs import verb
 from omdt.watch import TracePoint, Watch, one_thread
 
 MOST_SIZES = 64
 """Maximum number of sizes of a front: each has a search of its own, and larger trees are not small any more."""
 
 
+@verb(words.front)
 def front(
     mdp: MDP,
     *,

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omdt.errors import InputError, require
+from omdt.counting import listed
+from omdt.errors import InputError
 from omdt.files import read_json, write_whole
+from omdt.frames import frame_of
 from omdt.solution import Solution, Stop
 from omdt.solution.entries import entry, one_of
 from omdt.solution.solution import FORMAT as SOLUTION_FORMAT
@@ -78,7 +80,7 @@ class Point:
         return self.solution.tree
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Front:
     """The best tree of every size.
 
@@ -147,11 +149,8 @@ class Front:
 
     def to_frame(self) -> "pandas.DataFrame":
         """A table with one row per point (needs pandas)."""
-        require("pandas", "pandas", "a data frame")
-        import pandas
-
         columns = (*COLUMNS, "tree")
-        return pandas.DataFrame([{column: getattr(point, column) for column in columns} for point in self.points])
+        return frame_of({column: [getattr(point, column) for point in self.points] for column in columns})
 
     def save(self, path: str | Path) -> None:
         """Write a file, whole or not at all: CSV if its name ends in .csv, else JSON."""
@@ -169,6 +168,16 @@ class Front:
         if not points:
             raise InputError("'points' is empty")
         return cls(one_of(data, "by", (LEAVES, DEPTH)), tuple(_point(point, shared, folder) for point in points))
+
+    def __repr__(self) -> str:
+        sizes = listed([str(self.size_of(point)) for point in self.points], "and")
+        return f"<Front of {self.largest.problem!r}: the best trees of {sizes} {self.by}>"
+
+    def __str__(self) -> str:
+        """The table and the chart as the command line prints them."""
+        from omdt.printing import show_front, text_of
+
+        return text_of(show_front, self)
 
     def _repr_html_(self) -> str:
         """Chart and table, for notebooks."""

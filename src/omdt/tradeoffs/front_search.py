@@ -17,9 +17,10 @@ from dataclasses import replace
 
 from omdt.limits import Limits
 from omdt.methods.search.effort import evaluations_within
+from omdt.methods.search.fine_effort import exclusion_seconds
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Tree
-from omdt.methods.search.turns import Waiting
+from omdt.methods.search.turns import USUAL, Waiting
 from omdt.solution import Claim
 from omdt.task import Size
 from omdt.tradeoffs.front_size import Found, SizeSearch
@@ -31,8 +32,12 @@ WAVE_SECONDS = 2.0
 to be proven in it, so that larger ones learn from them."""
 
 FIRST = Waiting(seconds=0.05)
-"""How long the fine search waits in the first proofs: they are short, and from them the later ones learn which search
-fits the problem."""
+"""How long the fine search waits in the first proofs of a small problem: they are short, and from them the later ones
+learn which search fits the problem."""
+
+SMALL_SECONDS = 0.01
+"""Maximum number of estimated seconds that the fine search takes to exclude actions in a small problem. In larger ones
+its tables may take longer than the whole proof of the coarse search, so it waits as long as in a single solve."""
 
 Listener = Callable[[Size, TracePoint], None]
 """Hears of a size, and of seconds, value and bound when one of these has improved."""
@@ -56,6 +61,7 @@ class FrontSearch:
         self, model: Model, sizes: Sequence[Size], limits: Limits, watch: Watch, listener: Listener | None = None
     ) -> None:
         self._model, self._watch = model, watch
+        self._first = FIRST if exclusion_seconds(model) <= SMALL_SECONDS else USUAL
         _compute_shared_facts(model)
         each = replace(limits, threads=1, memory_limit=max(1, limits.memory_limit // len(sizes)))
         shrunk_trees: dict[Tree, TreePolicy] = {}
@@ -131,7 +137,7 @@ class FrontSearch:
 
     def _advance(self, search: SizeSearch) -> None:
         lessons = [one.lesson for one in self.searches if one.lesson is not None]
-        search.advance(lessons[-1] if lessons else FIRST)
+        search.advance(lessons[-1] if lessons else self._first)
         self._share(search)
 
     def _share_smaller(self, search: SizeSearch) -> None:

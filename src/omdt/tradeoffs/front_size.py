@@ -111,9 +111,12 @@ class SizeSearch:
         self._end()
 
     def smaller(self) -> Tree | None:
-        """The incumbent without questions that it does not need; None if it needs all, or evaluations take long."""
-        tree, found = self.incumbent.tree, None
-        if tree is not None and self.model.mdp.n_states < self.model.settings.impatient_states:
+        """The incumbent without questions that it does not need; None if it needs all, or evaluations take long.
+
+        Rules beyond those about leaves may need questions that the return does not.
+        """
+        tree, found, quick = self.incumbent.tree, None, self.model.mdp.n_states < self.model.settings.impatient_states
+        if tree is not None and quick and self.model.task.only_leaf_rules:
             found = self.found(self.watch)
         if tree is None or found is None or found.tree.n_leaves == count_leaves(tree):
             return None
@@ -130,8 +133,7 @@ class SizeSearch:
         """A tree without questions that it does not need; it is shrunk once, however many sizes have it."""
         if tree in self._shrunk_trees:
             return self._shrunk_trees[tree]
-        task, mdp = self.model.task, self.model.mdp
-        policy = shrunk(to_policy(tree, task.splits, mdp), mdp, task.splits, watch, task.allowed)
+        policy = shrunk(to_policy(tree, self.model.splits, self.model.mdp), self.model.task, watch)
         if watch.remaining > 0:
             self._shrunk_trees[tree] = policy
         return policy

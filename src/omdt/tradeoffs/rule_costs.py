@@ -21,6 +21,7 @@ class RuleCost:
 
     Attributes:
         words: what a tree does that keeps the rule, to be read after `a tree that …`.
+        alone: the statement that has this rule only.
         without: the solution without this rule, under all the others.
         breach: how that solution's tree breaks the rule, to be read after `the tree …`; None if it does not, so that
             the rule does not bind.
@@ -28,6 +29,7 @@ class RuleCost:
     """
 
     words: str
+    alone: Rules
     without: Solution
     breach: str | None
     cost: float
@@ -81,7 +83,7 @@ def _cost(
     gained = without.value - solution.value
     gained = -gained if objective.minimised else gained
     task = task_of(mdp, solution.size, None, objective, "fallback", alone)
-    return RuleCost(words, without, _breach(task, alone, without.tree), max(0.0, gained))
+    return RuleCost(words, alone, without, _breach(task, alone, without.tree), max(0.0, gained))
 
 
 def _breach(task: Task, alone: Rules, tree: TreePolicy) -> str | None:

@@ -11,6 +11,7 @@ from fuzz_rules import WAYS, checked
 from omdt.errors import InputError
 from omdt.judging import net_return
 from omdt.mdp import MDP
+from omdt.methods.milp.backend import NO_SOLUTION, SolverError
 from omdt.methods.milp.encoding import decode, start_vector
 from omdt.methods.milp.formulation import Model, formulate_task
 from omdt.rules import Outline, Rules
@@ -150,6 +151,22 @@ def test_a_start_that_keeps_the_rules_is_the_first_value() -> None:
     assert values == sorted(values)
     assert values[-1] == pytest.approx(net_return(task, solution.tree).value)
     assert solution.proven
+
+
+@pytest.mark.needs("highspy")
+def test_without_further_exclusions_nothing_is_called_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("omdt.methods.milp.method.MOST_EXCLUSIONS", 1)
+    solution = fuzz_rules.solved(tempting(1e-8), method="milp")
+    assert solution.stop is Stop.HEURISTIC
+    assert solution.value == pytest.approx(0.0)
+    assert solution.bound >= 2.0
+
+
+@pytest.mark.needs("highspy")
+def test_a_solver_that_loses_a_known_tree_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("omdt.methods.milp.highs.run", lambda *_: NO_SOLUTION)
+    with pytest.raises(SolverError, match="no solution of a program for which a tree is known"):
+        fuzz_rules.solved(tempting(1e-8), method="milp")
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,9 @@ class Answer:
 NO_SOLUTION = Answer(None, -math.inf, Stop.COMPLETE)
 """What is answered on a program that has no solution."""
 
+NOT_STARTED = Answer(None, math.inf, Stop.INTERRUPTED)
+"""What is answered if Ctrl-C was pressed before a solver began."""
+
 
 def stop_of(status: str, stops: dict[str, Stop], *, interrupted: bool) -> Stop:
     """What a solver's status means by its table; one that is not in it proves nothing."""

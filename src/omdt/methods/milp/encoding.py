@@ -44,7 +44,9 @@ def start_vector(model: Model, tree: TreePolicy) -> Floats | None:
 def decode(model: Model, vector: Floats) -> TreePolicy:
     """The tree that a solution stands for; nodes without a split are left out."""
     parts, first = model.parts, model.first
-    asked = vector[first["b"] : first["c"]].reshape(parts.n_nodes, parts.n_questions).argmax(axis=1)
+    asked = [
+        int(choices.argmax()) for choices in vector[first["b"] : first["c"]].reshape(parts.n_nodes, parts.n_questions)
+    ]
     taken = vector[first["c"] : first["d"]].reshape(parts.n_leaves, parts.mdp.n_actions).argmax(axis=1)
     questions, nodes = parts.questions, Nodes()
     stack: list[tuple[int, Attach | None]] = [(0, None)]
@@ -53,7 +55,7 @@ def decode(model: Model, vector: Floats) -> TreePolicy:
         if m >= parts.n_nodes:
             nodes.leaf(int(taken[m - parts.n_nodes]), attach)
             continue
-        k = int(asked[m]) - parts.no_split
+        k = asked[m] - parts.no_split
         if k < 0:
             stack.append((2 * m + 1, attach))
             continue

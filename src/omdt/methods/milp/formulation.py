@@ -47,6 +47,9 @@ the horizon takes the place of 1/(1 − γ) (`occupancy.py`).
       alike    c_ra ≤ c_la + 1 − b_m0                                  the same leaves
       shape    b_m0 ≤ b_m'0                                            children m' of m
       order    b_mk + Σ_{k' does not divide the side} b_m'k' ≤ 1       m' below the left or right side of (m, k)
+
+**Rules** of a task change both forms (`ruled_forms.py`), bound columns (`demands.py`) and add columns and rows
+(`rule_rows.py`).
 """
 
 from collections.abc import Iterator
@@ -61,7 +64,7 @@ from omdt.mdp import MDP, Bools, Floats, Ints
 from omdt.methods.milp.forms import Parts, Tuning, paper_parts, strong_parts, weigh
 from omdt.methods.milp.rows import Rows, names
 from omdt.methods.milp.rule_rows import RuleColumns, RuleRows
-from omdt.methods.milp.ruled_forms import ruled_parts, with_demands
+from omdt.methods.milp.ruled_forms import rule_entries, ruled_parts, with_demands
 from omdt.methods.options import FORMS, choice
 from omdt.splits import Splits
 from omdt.task import Task
@@ -173,15 +176,15 @@ def formulate_task(
             tuning=tuning,
         )
     parts = ruled_parts(task, form, tuning or Tuning())
-    _refuse_giants(parts)
+    _refuse_giants(parts, rule_entries(task, parts))
     parts = with_demands(parts, task)
     return assemble(parts if form == "paper" else weigh(parts, start_value, occupancy_watch))
 
 
-def _refuse_giants(parts: Parts) -> None:
+def _refuse_giants(parts: Parts, of_rules: int = 0) -> None:
     kinds, (S, A) = len(parts.states), parts.mdp.rewards.shape
     paths = parts.n_nodes * kinds * (1 + parts.n_questions // 2)
-    entries = paths + parts.n_leaves * int(parts.n_classes.sum()) * (parts.depth + 2)
+    entries = of_rules + paths + parts.n_leaves * int(parts.n_classes.sum()) * (parts.depth + 2)
     if entries > MAX_ENTRIES:
         raise InputError(
             f"the program would have about {entries:.1e} entries: a full tree of depth {parts.depth} with "

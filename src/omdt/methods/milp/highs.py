@@ -13,7 +13,7 @@ from scipy import sparse
 from omdt.errors import require
 from omdt.limits import Limits
 from omdt.mdp import Floats
-from omdt.methods.milp.backend import NO_SOLUTION, Answer, Record, SolverError, interruptible, stop_of
+from omdt.methods.milp.backend import NO_SOLUTION, NOT_STARTED, Answer, Record, SolverError, interruptible, stop_of
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import TOLERANCE
@@ -62,7 +62,10 @@ def run(model: Model, start: Floats | None, limits: Limits, record: Record) -> A
     }
     for name, value in options.items():
         _check(solver.setOptionValue(name, value), f"does not accept {name} = {value}")
-    _check(solver.passModel(_program(model, highspy)), "does not accept the program")
+    with record.watch.catching_interrupts():
+        _check(solver.passModel(_program(model, highspy)), "does not accept the program")
+    if record.watch.interrupted:
+        return NOT_STARTED
     if start is not None:
         solution = highspy.HighsSolution()
         solution.col_value = start

@@ -7,7 +7,7 @@ from typing import cast
 from omdt import planning
 from omdt.judging import net_return, violations
 from omdt.limits import Limits
-from omdt.methods.milp.backend import Answer, Backend, Record
+from omdt.methods.milp.backend import NO_SOLUTION, Answer, Backend, Record, SolverError
 from omdt.methods.milp.encoding import start_vector
 from omdt.methods.milp.exclusion import without
 from omdt.methods.milp.formulation import Model, formulate_task
@@ -47,7 +47,7 @@ def solve_milp(task: Task, limits: Limits, watch: Watch, options: MilpOptions) -
         if tree is not None and start is not None:
             near = optimal.upper - start.value <= limits.gap * abs(start.value)
             if near or optimal.value <= start.upper:
-                return Claim(_smaller(task, tree, watch), optimal.upper, Stop.COMPLETE)
+                return Claim(shrunk(tree, task, watch.closing()), optimal.upper, Stop.COMPLETE)
         model = formulate_task(
             task,
             form=options.form,
@@ -68,6 +68,8 @@ def _solved(model: Model, limits: Limits, record: Record, solver: Backend) -> An
         start = None if record.tree is None else start_vector(model, record.tree)
         record.refused.clear()
         answer = solver.run(model, start, limits, record)
+        if answer is NO_SOLUTION and record.tree is not None:
+            raise SolverError("the solver finds no solution of a program for which a tree is known")
         if answer.vector is not None:
             record.found(answer.vector)
         record.bounded(answer.bound)
@@ -81,14 +83,7 @@ def _claimed(task: Task, record: Record, stop: Stop, watch: Watch) -> Claim:
     """What is claimed in the end."""
     if record.tree is None:
         raise no_tree(task, complete=stop is Stop.COMPLETE)
-    return Claim(_smaller(task, record.tree, watch), record.bound, stop)
-
-
-def _smaller(task: Task, tree: TreePolicy, watch: Watch) -> TreePolicy:
-    """A tree that returns as much with fewer leaves, if the rules do not speak of the shape of trees."""
-    if not task.only_leaf_rules:
-        return tree
-    return shrunk(tree, task.problem, task.splits, watch.closing(), task.allowed)
+    return Claim(shrunk(record.tree, task, watch.closing()), record.bound, stop)
 
 
 def _start(task: Task, limits: Limits, watch: Watch, options: MilpOptions, bound: float) -> TreePolicy | None:

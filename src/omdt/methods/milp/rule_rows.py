@@ -155,15 +155,16 @@ class RuleRows:
             self._entries("place", (m,), {"b": entries.ravel()}, -np.inf, leaves - 1)
 
     def _order(self, rule: Monotone) -> None:
-        """The rows of one order of actions; where it falls, a pair of states changes places."""
+        """The rows of one order of actions; where it falls, the states of a pair change places."""
         kind, A = self.parts.kind, self.parts.mdp.n_actions
-        for s, t in rule.neighbours.tolist():
-            low, high = (kind[t], kind[s]) if rule.falling else (kind[s], kind[t])
-            for level in range(1, A) if low != high else ():
-                entries = np.zeros(len(self.rows.kind))
-                entries[self.rows.begin[low] + np.arange(A)] += rule.rank >= level
-                entries[self.rows.begin[high] + np.arange(A)] -= rule.rank >= level
-                self._entries("order", (s, t, level), {"π": entries}, -np.inf, 0)
+        pairs = rule.neighbours[kind[rule.neighbours[:, 0]] != kind[rule.neighbours[:, 1]]]
+        low, high = kind[pairs[:, ::-1] if rule.falling else pairs].T
+        U, n = len(self.parts.states), len(pairs)
+        signs, places = np.repeat([1.0, -1.0], n), np.append(low, high)
+        differ = sparse.csr_array((signs, (np.tile(np.arange(n), 2), places)), shape=(n, U))
+        levels = np.array([rule.rank >= level for level in range(1, A)], dtype=np.float64).reshape(-1, A)
+        indices = ((s, t, level) for s, t in pairs.tolist() for level in range(1, A))
+        self.rows.add("order", indices, {"π": sparse.kron(differ, levels)}, -np.inf, 0)
 
     def _visited(self, states: Ints) -> sparse.csr_array:
         """[n, X] the entries that make X_s of the columns of x."""
@@ -198,7 +199,7 @@ class RuleRows:
                         {
                             "x": part * visited,
                             "d": part * directions,
-                            "b": sparse.csr_array(np.tile(part * asked, (n, 1))),
+                            "b": sparse.kron(np.ones((n, 1)), part * asked[None, :]),
                             "v": -paid,
                         },
                         -np.inf,

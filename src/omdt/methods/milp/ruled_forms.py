@@ -61,6 +61,13 @@ def ruled_parts(task: Task, form: str, tuning: Tuning) -> Parts:
     )
 
 
+def rule_entries(task: Task, parts: Parts) -> int:
+    """About how many entries the rows of prices and shares have, which are those that grow with the states."""
+    paying = parts.n_nodes * (parts.n_questions + parts.depth) if task.prices is not None else 0
+    sharing = parts.n_leaves * 2 * (parts.depth + 1) if task.least_share is not None else 0
+    return parts.mdp.n_states * (paying + sharing)
+
+
 def with_demands(parts: Parts, task: Task) -> Parts:
     """The parts with what the rules ask of the full tree.
 

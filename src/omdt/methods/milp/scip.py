@@ -13,7 +13,7 @@ import numpy as np
 from omdt.errors import require
 from omdt.limits import Limits
 from omdt.mdp import Floats
-from omdt.methods.milp.backend import NO_SOLUTION, Answer, Record, SolverError, interruptible, stop_of
+from omdt.methods.milp.backend import NO_SOLUTION, NOT_STARTED, Answer, Record, SolverError, interruptible, stop_of
 from omdt.methods.milp.forms import Tuning
 from omdt.methods.milp.formulation import Model
 from omdt.methods.milp.tolerance import TOLERANCE
@@ -65,7 +65,10 @@ def run(model: Model, start: Floats | None, limits: Limits, record: Record) -> A
             "misc/catchctrlc": False,
         }
     )
-    variables = _program(model, solver, pyscipopt.quicksum)
+    with record.watch.catching_interrupts():
+        variables = _program(model, solver, pyscipopt.quicksum)
+    if record.watch.interrupted:
+        return NOT_STARTED
     if start is not None:
         solution = solver.createSol()
         for variable, value in zip(variables, start, strict=True):

@@ -11,6 +11,7 @@ from omdt.methods.search.evidence.grounds import StoppedError
 from omdt.methods.search.evidence.measures import MARGIN, Statement
 from omdt.methods.search.evidence.ranges import RangeRecorder
 from omdt.methods.search.evidence.recorder import prove
+from omdt.methods.search.evidence.stakes import stated_rules
 from omdt.methods.search.evidence.vectors import NoEvidenceError
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
@@ -35,7 +36,8 @@ def check_certifiable(model: Model, path: Path) -> None:
     except UnreadableError as error:
         raise InputError(f"a certificate cannot state the objective: {error}; leave it out") from None
     stated = Questions() if questions is None else questions
-    known = sum(1 for _ in stated.distinct(splits.observations, splits.feature_names))
+    apart = model.task.stated is not None and model.task.stated.about_columns
+    known = sum(1 for _ in stated.distinct(splits.observations, splits.feature_names, apart))
     if known != len(splits):
         raise InputError(
             f"{len(splits) - known} of the {len(splits)} questions divide the states as others do, or not at "
@@ -78,7 +80,10 @@ def _by_cases(rounds: Rounds, incumbent: Incumbent, tree: TreePolicy, bound: flo
         room = max(asked, errors * model.optimal.error / MARGIN)
         tight = value + max(0.5 * asked, asked - 1.01 * MARGIN * room)
         target = min(incumbent.target, tight) if rounds.done else unfinished
-        statement = Statement(policy, value, target, room, not rounds.done, model.task.questions, model.task.asked)
+        task = model.task
+        statement = Statement(
+            policy, value, target, room, not rounds.done, task.questions, task.asked, stated_rules(task)
+        )
         try:
             return prove(path, rounds.explorers.knowledge, statement)
         except StoppedError:

@@ -51,9 +51,7 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
             local.finish()
         if incumbent.tree is None:
             raise no_tree(task, outcome.complete)
-        tree = to_policy(incumbent.tree, model.splits, model.mdp)
-        if task.only_leaf_rules:
-            tree = shrunk(tree, model.mdp, task.splits, watch.closing(), task.allowed)
+        tree = shrunk(to_policy(incumbent.tree, model.splits, model.mdp), task, watch.closing())
         bound = outcome.bound
         if options.certificate is not None and outcome.proof is not None:
             bound = certified(outcome.proof, incumbent, tree, bound, options.certificate)

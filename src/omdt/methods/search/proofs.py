@@ -33,7 +33,7 @@ def begin_proof(
     task, settings = incumbent.model.task, incumbent.model.settings
     searchable = incumbent.model.searchable and task.only_leaf_rules
     if options.certificate is not None and (task.rules or not searchable):
-        recorder = RangeRecorder(incumbent, local.questions, limits.gap)
+        recorder = RangeRecorder(incumbent, limits.gap)
         return CoarseSearch(incumbent, local.questions, local.consider, limits, watch, recorder)
     if options.certificate is not None:
         # A certificate by cases has no words for pinned states, nor for ranges of thresholds.

@@ -9,21 +9,22 @@ the node need not be explored.
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from omdt.mdp import EPSILON, Bools, Floats
 from omdt.methods.search.coarse.coarse_tree import CoarseTree
 from omdt.methods.search.coarse.decisions import Child
+from omdt.methods.search.coarse.first_tree import First
+from omdt.methods.search.coarse.multipliers import weighings
 from omdt.methods.search.coarse.observing import PLAIN, Grounds
 from omdt.methods.search.coarse.outlines import breaks
 from omdt.methods.search.coarse.relaxation import Payoffs, Relaxation
 from omdt.methods.search.coarse.shares import Shares
 from omdt.methods.search.coarse.tolls import paid_once, tolls
 from omdt.methods.search.coarse.weighing import Weighing, plain, reduced
-from omdt.methods.search.incumbent import Incumbent
-from omdt.methods.search.partial_tree import Path
+from omdt.methods.search.partial_tree import Path, Tree
 from omdt.watch import Watch
 
 
@@ -69,11 +70,27 @@ class Paid(NamedTuple):
 NOTHING_PAID = Paid(None, 0.0)
 
 
+class Goal(Protocol):
+    """What bounds are compared with."""
+
+    @property
+    def tree(self) -> Tree | None:
+        """The best tree so far."""
+
+    @property
+    def target(self) -> float:
+        """A bound as low as this is low enough."""
+
+    @property
+    def unrestricted(self) -> float:
+        """No policy of any form returns more."""
+
+
 class Bounding:
     """Bounds coarse trees under the rules of a task.
 
     Args:
-        incumbent: the best tree.
+        goal: what bounds are compared with.
         relaxation: of the coarse trees.
         weighings: of return and totals; the first one bounds the return.
         shares: tests shares of visits, if they are limited.
@@ -81,16 +98,37 @@ class Bounding:
 
     def __init__(
         self,
-        incumbent: Incumbent,
+        goal: Goal,
         relaxation: Relaxation,
         weighings: list[Weighing] | None = None,
         shares: Shares | None = None,
     ) -> None:
-        self._incumbent, self._relaxation, self._shares = incumbent, relaxation, shares
+        self._goal, self._relaxation, self._shares = goal, relaxation, shares
         self._model, self._task = relaxation.model, relaxation.model.task
         self.weighings = [plain(relaxation)] if weighings is None else weighings
         prices = self._task.prices
         self._prices = prices if prices is not None and (relaxation.always_ends or self._only_costs) else None
+
+    @classmethod
+    def of(cls, goal: Goal, relaxation: Relaxation, first: First, watch: Watch) -> "Bounding":
+        """What bounds the coarse trees of a task that begin with a first one.
+
+        Args:
+            goal: what bounds are compared with.
+            relaxation: of the coarse trees.
+            first: where the search begins.
+            watch: ends the choice of multipliers early.
+        """
+        task = relaxation.model.task
+        if first.tree is None or task.only_leaf_rules:
+            return cls(goal, relaxation)
+        choices = relaxation.choices(first.tree)
+        if not choices.any(axis=1).all():
+            return cls(goal, relaxation)
+        # Without a discount, visits of states that are never left are counted in another way.
+        share = task.least_share if relaxation.always_ends else None
+        shares = None if share is None else Shares(relaxation, share.least, watch)
+        return cls(goal, relaxation, weighings(relaxation, choices, watch), shares)
 
     @property
     def _only_costs(self) -> bool:
@@ -102,7 +140,7 @@ class Bounding:
         """The node of the first coarse tree; None if it is known that no completion keeps the rules."""
         if self._breaks(tree):
             return None
-        bound, best = self._incumbent.unrestricted, 0
+        bound, best = self._goal.unrestricted, 0
         paid = self._paid(tree)
         for i, weighing in enumerate(self.weighings):
             total = self._relaxation.total(weighing.above)
@@ -123,7 +161,7 @@ class Bounding:
         if not choices.any(axis=1).all():
             return CoarseNode(-np.inf, child.tree, self.known(node), self.weighings[node.best].grounds)
         found = self._weighed(child.tree, choices, node, watch)
-        if self._shares is None or found.bound <= self._incumbent.target:
+        if self._shares is None or found.bound <= self._goal.target:
             return found
         values, empty = self._shares.tested(child.tree, choices, node.shares, watch)
         if empty is None:
@@ -154,7 +192,7 @@ class Bounding:
 
     def _weighed(self, tree: CoarseTree, choices: Bools, node: CoarseNode, watch: Watch) -> CoarseNode:
         """The node of a coarse tree by its lowest bound of all weighings."""
-        target, paid = self._incumbent.target, self._paid(tree)
+        target, paid = self._goal.target, self._paid(tree)
         vectors = list(node.vectors or [None] * len(self.weighings))
         best, bound, values = node.best, node.bound, node.values
         for i, weighing in enumerate(self.weighings):
@@ -166,12 +204,12 @@ class Bounding:
                 if relaxed.bound < -weighing.constant:
                     return CoarseNode(-np.inf, tree, relaxed.values, weighing.grounds, i)
                 continue
-            found = self._on_task(relaxed.bound, weighing, paid)
+            found = self._first(self._on_task(relaxed.bound, weighing, paid))
             if found <= bound or i == best:
                 best, bound, values = i, min(found, bound), relaxed.values
             if bound <= target:
                 return CoarseNode(bound, tree, values, self.weighings[best].grounds, best)
-        return CoarseNode(self._first(bound), tree, values, self.weighings[best].grounds, best, tuple(vectors))
+        return CoarseNode(bound, tree, values, self.weighings[best].grounds, best, tuple(vectors))
 
     def _paid(self, tree: CoarseTree) -> Paid:
         """What all completions of a coarse tree pay."""
@@ -207,4 +245,4 @@ class Bounding:
 
     def _first(self, bound: float) -> float:
         """A bound as it counts: until there is a tree, what may return −∞ at best may nevertheless have the first."""
-        return max(bound, -sys.float_info.max) if self._incumbent.tree is None else bound
+        return max(bound, -sys.float_info.max) if self._goal.tree is None else bound

@@ -19,10 +19,8 @@ from omdt.methods.search.coarse.coarse_tree import complete
 from omdt.methods.search.coarse.decisions import Decision, Decisions
 from omdt.methods.search.coarse.first_tree import First
 from omdt.methods.search.coarse.ladders import Ladders
-from omdt.methods.search.coarse.multipliers import weighings
 from omdt.methods.search.coarse.observing import CoarseObserver, Grounds, Unobserved
 from omdt.methods.search.coarse.relaxation import Relaxation
-from omdt.methods.search.coarse.shares import Shares
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.partial_tree import Tree
 from omdt.methods.search.ranks import Ranks
@@ -75,7 +73,7 @@ class CoarseSearch:
         self._ladders = Ladders(questions, len(model.task.splits))
         relaxation, first = Relaxation(model, self._ladders), First.of(model, self._ladders)
         self._decisions = Decisions(relaxation, questions, first)
-        self._bounding = _bounding(incumbent, relaxation, first, watch)
+        self._bounding = Bounding.of(incumbent, relaxation, first, watch)
         self._ruling = None if model.task.only_leaf_rules else Ruling(model)
         self._closed, self.count = -np.inf, 0
         self._max_vectors = max(1, limits.memory_limit * 2**20 // 3 // (8 * model.mdp.n_states))
@@ -221,17 +219,3 @@ class CoarseSearch:
         kept = self._max_vectors // 2
         rest = [(*it[:2], it[2].forgetful()) for it in self._heap[kept:]]
         self._heap = self._heap[:kept] + rest
-
-
-def _bounding(incumbent: Incumbent, relaxation: Relaxation, first: First, watch: Watch) -> Bounding:
-    """What bounds coarse trees under the rules of the task."""
-    task = incumbent.model.task
-    if first.tree is None or task.only_leaf_rules:
-        return Bounding(incumbent, relaxation)
-    choices = relaxation.choices(first.tree)
-    if not choices.any(axis=1).all():
-        return Bounding(incumbent, relaxation)
-    # Without a discount, visits of states that are never left are counted in another way.
-    share = task.least_share if relaxation.always_ends else None
-    shares = None if share is None else Shares(relaxation, share.least, watch)
-    return Bounding(incumbent, relaxation, weighings(relaxation, choices, watch), shares)

@@ -30,6 +30,7 @@ class Statement:
         raised: whether the target is higher than a proof of the tree needs.
         questions: what the trees may ask; None for thresholds on every feature.
         objective: what is maximised, in PRISM's syntax; None for the discounted return.
+        rules: rules about questions, as a file states them; None if there are none.
     """
 
     policy: Ints
@@ -39,6 +40,7 @@ class Statement:
     raised: bool
     questions: check.Questions | None = None
     objective: str | None = None
+    rules: dict[str, check.Json] | None = None
 
 
 class Measures:

@@ -60,21 +60,44 @@ class Grounds(NamedTuple):
         model, asked, S = induction.model, induction.asked, induction.S
         steps = (np.ones(len(model.indices), dtype=np.bool_), model.indices, model.indptr[:: induction.A])
         backward = sparse.csc_array(steps, shape=(S, S)).tocsr()
-        costs = bool((asked.rewards <= 0).all())
-        rewards = (induction.rewards * induction.mass).reshape(S, induction.A)
         return cls(
             indptr=model.indptr,
             indices=model.indices,
             data=model.data,
-            rewards=rewards,
+            rewards=_earned(induction),
             ends=asked.ends,
             first=backward.indptr,
             predecessors=backward.indices,
             shrinkage=float(induction.shrinkage),
             margin=2 * induction.terms * float(induction.unit),
-            strict=asked.discount == 1 and asked.endless is None and costs,
-            cap=max(0.0, float(asked.final.max())) if costs else np.inf,
+            strict=_is_strict(induction),
+            cap=_cap(induction),
         )
+
+    def about(self, induction: Induction) -> "Grounds":
+        """The same for other rewards."""
+        return self._replace(rewards=_earned(induction), strict=_is_strict(induction), cap=_cap(induction))
+
+
+def _earned(induction: Induction) -> Floats:
+    """[S, A] rewards times the sums of the rows."""
+    earned: Floats = (induction.rewards * induction.mass).reshape(induction.S, induction.A)
+    return earned
+
+
+def _costs_only(induction: Induction) -> bool:
+    return bool((induction.asked.rewards <= 0).all())
+
+
+def _is_strict(induction: Induction) -> bool:
+    """Whether every choice must lower values below 0."""
+    asked = induction.asked
+    return asked.discount == 1 and asked.endless is None and _costs_only(induction)
+
+
+def _cap(induction: Induction) -> float:
+    """The highest value that is ever needed."""
+    return max(0.0, float(induction.asked.final.max())) if _costs_only(induction) else np.inf
 
 
 def raised(grounds: Grounds, choices: Bools, counts: Bools, V: Floats, step: float) -> Floats | None:

@@ -45,6 +45,8 @@ class Records:
             head["objective"] = statement.objective
         if statement.questions is not None:
             head["asks"] = to_dict(statement.questions)
+        if statement.rules:
+            head["rules"] = statement.rules
         self._writer = Writer(stream, head)
         self._written: Bools = np.zeros((problem.S, problem.A), dtype=np.bool_)
         self._region_numbers = {0: 0}

@@ -1,6 +1,7 @@
 """Vectors: what closes the nodes of a proof by ranges, with as few bytes as the bound allows."""
 
 import math
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,13 +52,36 @@ class Proof:
     shown: float
 
 
+class Patience:
+    """How much finer than estimated the first step is, because coarser ones were in vain before."""
+
+    def __init__(self) -> None:
+        self.factor = 1.0
+
+    def rewarded(self) -> None:
+        """A step was fine enough."""
+        self.factor = max(1.0, self.factor / 1.25)
+
+    def tried(self) -> None:
+        """A step was too coarse."""
+        self.factor = min(2 * self.factor, MOST_PATIENCE)
+
+
 class Vectors:
     """Finds vectors that convince the checker."""
 
     def __init__(self, induction: Induction, durations: Durations) -> None:
         self.induction, self._durations = induction, durations
         self._grounds = Grounds.of(induction)
-        self._patience = 1.0
+        self._patience = Patience()
+
+    def about(self, induction: Induction) -> "Vectors":
+        """The same for other rewards on the same model."""
+        if induction is self.induction:
+            return self
+        other = copy(self)
+        other.induction, other._grounds = induction, self._grounds.about(induction)
+        return other
 
     def proof(self, values: Floats, choices: Bools, goal: float) -> Proof:
         """A vector that shows that no policy that makes the choices [S, A] earns more than a goal, if possible.
@@ -80,7 +104,7 @@ class Vectors:
         V = np.where(asked.ends, asked.final, np.where(counts & ~(np.abs(values) < SMALLEST), values, 0.0))
         if not np.isfinite(V).all():
             return Proof(np.zeros(len(values)), 0, True, math.inf)
-        steps = np.where(asked.ends, 0.0, self._durations.of(V, choices))
+        steps = np.where(asked.ends, 0.0, self._durations.of(V, choices, asked.rewards))
         found = self._found(V, SURPLUS * steps, choices, counts, goal, narrow=narrow)
         if found is None:
             raise NoEvidenceError
@@ -100,9 +124,9 @@ class Vectors:
             if found is not None and (best is None or found.shown < best.shown):
                 best = found
             if found is not None and found.shown <= goal:
-                self._patience = max(1.0, self._patience / 1.25)
+                self._patience.rewarded()
                 break
-            self._patience = min(2 * self._patience, MOST_PATIENCE)
+            self._patience.tried()
         return best
 
     def _exponents(self, V: Floats, goal: float, horizon: float) -> list[int]:
@@ -120,7 +144,7 @@ class Vectors:
             return [finest + 6, finest]
         # Final rewards of 1 must be multiples of the step.
         most = 0 if self.induction.asked.final.any() else finest + DIGITS + 8
-        coarsest = max(finest, min(math.frexp(slack / (self._patience * horizon))[1] - 1, most))
+        coarsest = max(finest, min(math.frexp(slack / (self._patience.factor * horizon))[1] - 1, most))
         between = range(coarsest, finest, -int(math.log2(FINER)))
         return [*between, finest]
 

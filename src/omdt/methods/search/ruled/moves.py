@@ -59,6 +59,8 @@ class Moves:
         self.model, self.keeping, self.questions = model, keeping, questions
         self.growing, self.watch = growing, watch
         self._most = evaluations_within(model, model.settings.step_seconds)
+        feature = questions.ranks.feature
+        self._by_column = [np.flatnonzero(feature == j) for j in np.unique(feature)]
 
     def places(self, tree: Tree) -> Iterator[Place]:
         """All nodes of a tree in open places that states reach, parents before their children."""
@@ -99,15 +101,21 @@ class Moves:
 
     def grown_anew(self, tree: Tree, slopes: Slopes) -> Iterator[Tree]:
         """Trees grown around the present one with another first question, or with other columns."""
-        columns = range(len(self.questions.ranks.columns.codes))
-        if self.keeping.places and self.keeping.places[0].path == ():
-            for column in columns:
-                if self.watch.remaining > 0:
-                    yield self.growing.grown(slopes, Wish(first=column))
+        for column in self._first_columns(slopes):
+            if self.watch.remaining > 0:
+                yield self.growing.grown(slopes, Wish(first=column))
         asked = {int(self.questions.feature[k]) for k in asked_questions(tree)}
-        for wanted in self._column_sets(asked, len(columns)):
+        for wanted in self._column_sets(asked, len(self.questions.ranks.columns.codes)):
             if self.watch.remaining > 0:
                 yield self.growing.grown(slopes, Wish(columns=wanted))
+
+    def _first_columns(self, slopes: Slopes) -> list[int]:
+        """The columns that the first question may be about, those of the best stumps; none if that question is kept."""
+        if self.keeping.places[0].path != () or len(self.questions.ranks) == 0:
+            return []
+        states = np.arange(len(slopes.visits))
+        scores = self.growing.stumps(slopes, states, (), HOLE).scores
+        return list(dict.fromkeys(int(self.questions.feature[k]) for k in self._picked(states, scores)))
 
     def _column_sets(self, asked: set[int], count: int) -> Iterator[Bools]:
         """[F'] the columns of a tree without one of them, and with another in its place."""
@@ -204,12 +212,11 @@ class Moves:
 
     def _picked(self, states: Ints, scores: Floats) -> list[int]:
         """The questions of highest score that may be asked, and the best one of each of the best columns."""
-        settings, feature = self.model.settings, self.questions.ranks.feature
+        settings = self.model.settings
         best = self.questions.ranks.spread(states, scores, settings.candidates_per_node, settings.resolution)
-        columns: dict[int, int] = {}
-        for k in np.argsort(-scores, kind="stable").tolist():
-            columns.setdefault(int(feature[k]), k)
-        chosen = dict.fromkeys([*best, *list(columns.values())[:MOST_COLUMNS]])
+        per_column = [int(its[scores[its].argmax()]) for its in self._by_column]
+        per_column.sort(key=lambda k: -scores[k])
+        chosen = dict.fromkeys([*best, *per_column[:MOST_COLUMNS]])
         return [k for k in chosen if np.isfinite(scores[k])]
 
     def _gains_of(self, subtree: Tree, states: Ints, slopes: Slopes) -> Floats:

@@ -7,6 +7,9 @@ import numpy as np
 from omdt.mdp import Floats, Ints
 from omdt.methods.search.partial_tree import Leaf, Split
 
+MOST_PAIRS = 4_000_000
+"""Maximum number of pairs of actions that are compared at once: 32 MB of numbers."""
+
 
 class Stumps(NamedTuple):
     """The best stump per question.
@@ -43,6 +46,10 @@ def best_stumps(left: Floats, right: Floats, costs: Floats, free: Ints) -> Stump
         return Stumps(scores, left.argmax(axis=1), right.argmax(axis=1), costs)
     needed = 1 + np.eye(A, dtype=np.int64)
     together = np.where((free[:, None] >= needed) & (free[None, :] >= needed), 0.0, -np.inf)
-    pairs = (left[:, :, None] + right[:, None, :] + together).reshape(-1, A * A)
-    best = pairs.argmax(axis=1)
-    return Stumps(pairs[np.arange(len(pairs)), best] - costs, best // A, best % A, costs)
+    scores, best = np.empty(len(left)), np.empty(len(left), dtype=np.int64)
+    at_once = max(1, MOST_PAIRS // (A * A))
+    for begin in range(0, len(left), at_once):
+        part = slice(begin, begin + at_once)
+        pairs = (left[part, :, None] + right[part, None, :] + together).reshape(-1, A * A)
+        best[part], scores[part] = pairs.argmax(axis=1), pairs.max(axis=1)
+    return Stumps(scores - costs, best // A, best % A, costs)

@@ -1,21 +1,20 @@
-"""How results are printed for people: a solution, a comparison, and names from users in them."""
+"""How a solution is printed for people."""
 
 import math
 from typing import TYPE_CHECKING
 
 from omdt.counting import counted
+from omdt.printing.plain import escape, line, number
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-    from omdt.comparing import Comparison, Row
     from omdt.solution import Solution
 
 
 def show(solution: "Solution", console: "Console") -> None:
     """Print a solution for people."""
-    from rich.table import Table
-
     from omdt.tree import printable
 
     tree = solution.tree
@@ -26,6 +25,22 @@ def show(solution: "Solution", console: "Console") -> None:
         line(console, printable(solution.wording.doing))
     line(console, "")
     line(console, tree.to_text() + "\n")
+    console.print(_figures(solution))
+    for sentence in solution.replaced_words():
+        line(console, sentence)
+    if len(solution.rules) > 1:
+        line(console, "\nIt keeps the rules: a tree that")
+        for rule in solution.restrictions:
+            line(console, f"- {printable(rule)}")
+    amount, unit = solution.effort
+    effort = f"{amount:.2f} s" if unit == "seconds" else counted(int(amount), "node")
+    console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
+
+
+def _figures(solution: "Solution") -> "Table":
+    """Value, bound and returns, with what they mean."""
+    from rich.table import Table
+
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(justify="right")
@@ -46,12 +61,7 @@ def show(solution: "Solution", console: "Console") -> None:
         table.add_row("normalised", "–", "there is no scale from random to optimal if one of them is infinite")
     else:
         table.add_row("normalised", f"{solution.normalized_return:.4f}", "0 is random, 1 is optimal")
-    console.print(table)
-    for sentence in solution.replaced_words():
-        line(console, sentence)
-    amount, unit = solution.effort
-    effort = f"{amount:.2f} s" if unit == "seconds" else counted(int(amount), "node")
-    console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
+    return table
 
 
 def _meaning_of_value(solution: "Solution") -> str:
@@ -71,7 +81,8 @@ def _meaning_of_bound(solution: "Solution") -> str:
 
     better = solution.wording.better
     trees = f"tree of {solution.size.words or 'any size'}"
-    trees += escape(printable(solution.restriction))
+    several = len(solution.rules) > 1
+    trees += " that keeps the rules" if several else escape(printable(solution.restriction))
     if solution.proven or not solution.bound_is_optimum:
         return f"no {trees} {better}"
     return f"no policy {better}; nothing {'higher' if solution.wording.minimised else 'lower'} is known for a {trees}"
@@ -89,64 +100,3 @@ def _verdict(solution: "Solution") -> str:
     way = f", {share:.2%} of the way from random to optimal" if share is not None and share <= 10 else ""
     room = solution.wording.room(solution.excess, f"{solution.excess:.3g}")
     return f"[bold yellow]not proven[/bold yellow]: a better tree may {room}{way}"
-
-
-def show_comparison(comparison: "Comparison", console: "Console") -> None:
-    """Print a comparison for people."""
-    from rich.table import Table
-
-    from omdt.comparing import MEANING
-    from omdt.task import Size
-    from omdt.tree import printable
-
-    limits = Size(comparison.max_depth, comparison.max_leaf_nodes).words
-    console.print(f"[bold]{escape(printable(comparison.problem))}[/bold]  trees of {limits}")
-    words = comparison.wording
-    if not words.default:
-        line(console, printable(words.doing))
-    line(console, "")
-    table = Table("method", box=None, header_style="bold", pad_edge=False)
-    for heading in ("return" if words.default else "value", "normalised", "bound", "proven", "nodes", "seconds"):
-        table.add_column(heading, justify="right")
-    table.add_column("", style="dim")
-    for row in comparison.rows:
-        runs = f", mean of {row.runs} seeds" if row.runs > 1 else ""
-        table.add_row(
-            row.method,
-            _with_error(number(row.value, 6), row.value_error),
-            _normalised(comparison, row),
-            "" if row.bound is None else number(row.bound, 6),
-            "yes" if row.proven else "",
-            "" if row.decision_nodes is None else f"{row.decision_nodes:.4g}",
-            f"{row.seconds:.2f}",
-            MEANING[row.method] + runs,
-        )
-    console.print(table)
-
-
-def _normalised(comparison: "Comparison", row: "Row") -> str:
-    """The return from random (0) to optimal (1), or a dash where there is no such scale."""
-    if comparison.indifferent or row.normalized_return is None:
-        return "–"
-    return _with_error(f"{row.normalized_return:.4f}", row.normalized_error)
-
-
-def number(value: float, digits: int = 9) -> str:
-    """A figure with some significant digits, which may be infinite."""
-    return f"{value:.{digits}g}".replace("inf", "∞")
-
-
-def _with_error(value: str, error: float | None) -> str:
-    return value if error is None else f"{value} ± {error:.2g}"
-
-
-def line(console: "Console", text: str) -> None:
-    """Print text as it is, whatever brackets or long lines it has."""
-    console.print(text, markup=False, soft_wrap=True)
-
-
-def escape(text: str) -> str:
-    """Text with nothing in it that a console would take for markup."""
-    from rich import markup
-
-    return markup.escape(text)

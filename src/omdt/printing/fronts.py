@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
-from omdt.printing import escape, line, number
+from omdt.printing.plain import escape, line, number
 
 if TYPE_CHECKING:
     from rich.console import Console
