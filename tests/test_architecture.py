@@ -84,7 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | FIRST_THREE
     | ASKED
     | CALLED
-    | {"comparing", "methods", "planning", "processes", "solution", "solving", "watch"},
+    | {"comparing", "judging", "methods", "planning", "processes", "solution", "solving", "watch"},
     "tradeoffs": BASIC
     | FIRST_THREE
     | ASKED

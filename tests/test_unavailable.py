@@ -277,7 +277,7 @@ def test_a_search_that_breaks_the_rule_is_found_out(monkeypatch):
 
 
 @pytest.mark.needs("sklearn")
-@pytest.mark.parametrize("method", ["milp", "viper", "iddt"])
+@pytest.mark.parametrize("method", ["viper", "iddt"])
 def test_other_methods_refuse_a_tree_that_breaks_the_rule(method):
     with pytest.raises(InputError, match=rf"the tree of {method} names an unavailable action.*--method search"):
         solve(truck(), max_depth=0, method=method, unavailable="forbid", time_limit=10)

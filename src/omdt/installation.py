@@ -63,7 +63,8 @@ EXTRAS = (
     Extra("plots", "matplotlib", "matplotlib", "3.8", "trees as PNG and PDF, figures"),
     Extra("report", "jinja2", "jinja2", "3.1", "HTML reports"),
     Extra("onnx", "onnx", "onnx", "1.16", "trees as ONNX models"),
-    Extra("pandas", "pandas", "pandas", "2.1", "data frames"),
+    Extra("pandas", "pandas", "pandas", "2.1", "results as data frames"),
+    Extra("dataframe", "narwhals", "narwhals", "2", "tables that are neither of pandas nor of polars"),
     Extra("dask", "distributed", "distributed", "2026.8", "solve and reproduce on a Dask cluster"),
 )
 """All extras with a package of their own."""

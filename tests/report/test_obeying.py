@@ -35,7 +35,8 @@ def test_the_page_lists_what_the_tree_obeys() -> None:
     page = report_html(solution, mdp, rule_seconds=60)
     assert "What it obeys" in page
     assert "never takes Left where Y&lt;=1" in page
-    assert "that obeys the same rules" in page
+    assert "After the questions are paid, " in page
+    assert "under the same conditions" in page
     assert "What it obeys" not in report_html(omdt.solve(mdp, max_depth=1), mdp)
 
 

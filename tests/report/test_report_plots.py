@@ -222,3 +222,13 @@ print(len(solution._repr_html_()) > len(solution._repr_svg_()) > 1000)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
+
+
+@pytest.mark.needs("matplotlib")
+def test_ticks_are_short(pyplot):
+    mdp = environment("mountain_car")
+    tree = omdt.TreePolicy.leaf(0, mdp.feature_names, mdp.action_names)
+    ax = plot_visits(tree, mdp)
+    labels = [text.get_text() for text in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+    assert len(labels) > 10
+    assert max(map(len, labels)) <= len("-0.00636")

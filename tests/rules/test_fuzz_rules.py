@@ -7,6 +7,7 @@ import pytest
 
 import fuzz_rules
 from fuzz_rules import WAYS, by, checked, fault_of, problem_of, solved, ways_for
+from omdt.mdp import MDP
 from omdt.rules import Rules
 from omdt.solution import Solution
 from rules.brute import Problem, leaves_of
@@ -23,6 +24,18 @@ def test_search_programs_and_brute_force_agree(seed: int) -> None:
     assert (tally.problems, tally.faults) == (SAMPLE, [])
     assert tally.answers["search"] == SAMPLE - tally.doubtful
     assert set(tally.answers) == set(WAYS)
+
+
+@pytest.mark.needs("highspy")
+@pytest.mark.parametrize("way", ["search", "search without climbs", "milp on highs"])
+def test_a_cheap_question_that_saves_an_expensive_one_stays(way: str) -> None:
+    """Without the first question the tree does the same in every state, but every state pays for the other one."""
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    rewards = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    mdp = MDP.from_dense(np.full((3, 2, 3), 1 / 3), rewards, np.full(3, 1 / 3), X, discount=0.9)
+    problem = Problem(mdp, Rules(prices={"feature_0": 0.3}), max_depth=2)
+    assert problem.best.value == pytest.approx(10 * (1 - 0.3 * 2 / 3))
+    assert checked(WAYS[way], problem) is None
 
 
 def test_every_pair_of_rules_meets_every_way() -> None:

@@ -12,11 +12,15 @@ import pytest
 
 import omdt
 from certificates import Certified, Records, read
-from omdt import MDP, Rules, check
+from omdt import MDP, Rules, check, planning
 from omdt.certificate import model_of
+from omdt.check.chain import Chain
+from omdt.check.evaluation import Evaluation
+from omdt.check.induction import Induction
 from omdt.errors import InputError
 from rules.brute import Problem, plain
 from rules.random_rules import KINDS, random_problem
+from total_tasks import TotalTask
 
 GAP = 1e-6
 
@@ -362,6 +366,25 @@ def test_probabilities_under_rules_are_certified(tmp_path: Path) -> None:
     verdict = check.check(model_of(mdp), solution.to_dict(), tmp_path / "c")
     assert verdict.bound == solution.bound
     assert "obeys the rules" in check.words(verdict)
+
+
+def test_visits_without_a_discount_are_those_of_the_package() -> None:
+    """A state of a class that is never left counts as often as the class is entered there."""
+    closed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        task = TotalTask.random(rng, "reach")
+        mdp = replace(task.mdp, labels={"target": task.target})
+        problem = omdt.Objective.reach("target").problem(mdp)
+        model, policy = model_of(mdp), rng.integers(mdp.n_actions, size=mdp.n_states)
+        evaluation = Evaluation(model, check.read_asked(model, 'Pmax=? [F "target"]', 1.0), policy, exact=False)
+        visits = planning.occupancies(problem, policy).value
+        for s in np.flatnonzero(~problem.terminal):
+            total = evaluation.visits(1.0 * (np.arange(mdp.n_states) == s), problem.terminal)
+            assert total.low == pytest.approx(visits[s], rel=1e-9, abs=1e-12), (seed, s)
+        ended = Chain(Induction(model, evaluation.asked), policy).closed_classes(problem.terminal)
+        closed += bool(ended.any())
+    assert closed > 3
 
 
 def test_the_command_tells_the_rules_that_were_verified(run, tmp_path: Path) -> None:

@@ -4,9 +4,7 @@ import csv
 import io
 import json
 import math
-import os
 import signal
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -189,19 +187,24 @@ def test_a_time_limit_keeps_what_was_found():
     assert found[6].solution.stop is Stop.TIME
 
 
-def test_an_interrupt_keeps_what_was_found(tmp_path):
-    start = "import sys; sys.argv[1:] = sys.argv[2:]; from omdt.cli import main; main()"
-    command = [sys.executable, "-c", start, "-", "front", "traffic_intersection", "--leaves", "8", "--json"]
-    environment_ = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment_)
-    time.sleep(8)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted" in err
-    data = json.loads(out)
-    assert [point["n_leaves"] for point in data["points"]] == list(range(1, 9))
-    assert any(point["stop"] == "interrupted" for point in data["points"])
+@pytest.mark.usefixtures("ctrl_c")
+def test_an_interrupt_keeps_what_was_found(monkeypatch, capsys):
+    sent = []
+
+    def interrupt(size, point):
+        if size.max_leaf_nodes == 8 and not sent:
+            sent.append(point)
+            signal.raise_signal(signal.SIGINT)
+
+    found = omdt.front(environment("traffic_intersection"), max_leaf_nodes=8, progress=interrupt)
+    assert found.interrupted
+    assert [point.n_leaves for point in found] == list(range(1, 9))
+    assert found[8].solution.stop is Stop.INTERRUPTED
+    monkeypatch.setattr("omdt.tradeoffs.front.front", lambda *arguments, **rest: found)
+    assert run(monkeypatch, "front", "traffic_intersection", "--leaves", "8", "--json") == 130
+    printed = capsys.readouterr()
+    assert "interrupted" in printed.err
+    assert len(json.loads(printed.out)["points"]) == 8
 
 
 @pytest.mark.needs("jinja2")

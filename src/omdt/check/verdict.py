@@ -80,12 +80,16 @@ def check(model: Model, solution: Json, certificate: Path | None, *, exact: bool
     if claimed.limit is None:
         raise RejectedError("the solution has no limit on the size, so there is nothing to prove")
     verdict = replace(verdict, bound=claimed.bound, questions=claimed.questions.words())
+    return _proven(certificate, _Proof(model, claimed, claimed.limit, ladders, ruling), verdict, exact=exact)
+
+
+def _proven(certificate: Path, proof: "_Proof", verdict: Verdict, *, exact: bool) -> Verdict:
+    """The verdict on a bound, by the certificate of a file."""
     try:
         with open(certificate, "rb") as file:
             readable(file.read(len(HEAD)) == HEAD, f"{certificate} is no certificate: it does not begin like one")
             file.seek(0)
-            content = records(gzip.GzipFile(fileobj=file), 8 * sum(model.rewards.shape))
-            proof = _Proof(model, claimed, claimed.limit, ladders, ruling)
+            content = records(gzip.GzipFile(fileobj=file), 8 * sum(proof.model.rewards.shape))
             return proof.followed(content, verdict, exact=exact)
     except OSError as error:
         raise UnreadableError(f"cannot read {certificate}: {error.strerror or error}") from None

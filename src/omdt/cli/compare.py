@@ -10,14 +10,17 @@ import typer
 from omdt.cli.arguments import AsJson, Depth, Discount, Fallback, Labels, Leaves, Problem, Property, Settings
 from omdt.cli.asking import Named, load_asked
 from omdt.cli.messages import naming_flags, saving, tell
+from omdt.cli.ruling import with_rules
 from omdt.errors import InputError
 from omdt.printing import show_comparison
 from omdt.terminal import console, cores
 
 if TYPE_CHECKING:
+    from omdt.rules import Rules
     from omdt.tree import TreePolicy
 
 
+@with_rules
 def compare(
     problem: Problem,
     depth: Depth = None,
@@ -54,6 +57,7 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw it: .svg, .png or .pdf.", show_default=False)
     ] = None,
+    rules: "Rules | None" = None,
 ) -> None:
     """Every method side by side, between the random policy and the best policy of any form."""
     from omdt.cli.progress import showing_progress
@@ -72,6 +76,7 @@ def compare(
             max_depth=depth,
             max_leaf_nodes=leaves,
             objective=objective,
+            rules=rules,
             extra=own,
             milp=milp,
             seeds=seeds,

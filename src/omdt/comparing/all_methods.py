@@ -15,13 +15,16 @@ from omdt import planning
 from omdt.comparing.jobs import Job, Runs, jobs_of, one_by_one, side_by_side
 from omdt.comparing.own import Own, OwnRun, check_names, number_of_runs, own_runs
 from omdt.comparing.results import MEANING, Comparison, Row
+from omdt.comparing.ruled import judged
 from omdt.errors import InputError, require
 from omdt.limits import Limits
 from omdt.mdp import MDP, Floats
 from omdt.methods.options import MilpOptions
 from omdt.objective import DISCOUNTED_RETURN, Asked, objective_of
 from omdt.progress import words
+from omdt.rules import FALLBACK, Rules
 from omdt.solution import MAX, MIN, Solution, Stop
+from omdt.solving import task_of
 from omdt.task import Size, Task
 from omdt.verbs import verb
 from omdt.watch import Watch
@@ -37,6 +40,7 @@ def compare(
     max_depth: int | None = None,
     max_leaf_nodes: int | None = None,
     objective: Asked | str = DISCOUNTED_RETURN,
+    rules: Rules | None = None,
     extra: Mapping[str, Own] | None = None,
     milp: str | None = None,
     seeds: int = 3,
@@ -51,6 +55,8 @@ def compare(
         max_depth: maximum number of questions on any path.
         max_leaf_nodes: maximum number of leaves.
         objective: what is maximised or minimised, as in `omdt.solve`.
+        rules: what trees must respect, as in `omdt.solve`. Only search and milp look for trees under rules; the row of
+            any other method says which rule its tree breaks. All figures are net of what questions cost.
         extra: policies of your own by name: a tree, a solution, a model with `predict`, the action of every state [S]
             (by index or by name), or probabilities [S, A]; or a function of the MDP that returns one of these and is
             timed. A function with a parameter `seed` is called once per seed. They need not keep the size limit.
@@ -69,9 +75,9 @@ def compare(
     Limits(time_limit)
     check_names(own)
     _check_arguments(size, seeds, processes, milp)
-    task = Task.over_thresholds(mdp, size, objective_of(objective))
+    task = task_of(mdp, size, None, objective_of(objective), FALLBACK, () if rules is None else rules)
     limits = {"max_depth": max_depth, "max_leaf_nodes": max_leaf_nodes, "time_limit": time_limit}
-    jobs = jobs_of(limits, task.objective, seeds, milp)
+    jobs = jobs_of(limits, task.objective, seeds, milp, rules)
     heard = _Heard(len(jobs) + number_of_runs(own, seeds), progress)
     watch = Watch()
     with watch.catching_interrupts():
@@ -80,22 +86,23 @@ def compare(
         jobs = [] if watch.interrupted else jobs
         runs = one_by_one(mdp, jobs, watch) if processes == 1 else side_by_side(mdp, jobs, watch, processes)
         solutions = _collected(runs, heard)
+        summaries = {row: _summary(row, *judged(task, found)) for row, found in solutions.items()}
     interrupted = watch.interrupted or any(s.stop is Stop.INTERRUPTED for runs in solutions.values() for s in runs)
     return Comparison(
         problem=mdp.name,
         max_depth=max_depth,
         max_leaf_nodes=max_leaf_nodes,
         discount=task.problem.discount,
-        rows=_ordered(references, solutions, owned),
+        rows=_ordered(references, summaries, owned),
         interrupted=interrupted,
         objective=task.asked,
         sense=MIN if task.objective.minimised else MAX,
     )
 
 
-def _ordered(references: dict[str, Row], solutions: dict[str, list[Solution]], owned: list[Row]) -> tuple[Row, ...]:
+def _ordered(references: dict[str, Row], summaries: dict[str, Row], owned: list[Row]) -> tuple[Row, ...]:
     """All rows in the order of `MEANING`, the user's own before the last one."""
-    rows = references | {row: _summary(row, runs) for row, runs in solutions.items()}
+    rows = references | summaries
     *ordered, best = (rows[name] for name in MEANING if name in rows)
     return (*ordered, *owned, best)
 
@@ -170,6 +177,7 @@ def _own_summary(runs: list[OwnRun], random: float, optimal: float) -> Row:
         proven=None,
         decision_nodes=float(np.mean(nodes)) if len(nodes) == len(runs) else None,
         seconds=float(np.mean([run.seconds for run in runs])),
+        breaks=next((run.breaks for run in runs if run.breaks is not None), None),
     )
 
 
@@ -188,8 +196,8 @@ def _references(task: Task) -> dict[str, Row]:
     }
 
 
-def _summary(row: str, runs: list[Solution]) -> Row:
-    """The means over the runs of a method."""
+def _summary(row: str, runs: list[Solution], breaks: str | None = None) -> Row:
+    """The means over the runs of a method, of which a tree may break a rule."""
     values = [solution.value for solution in runs]
     found = [solution.normalized_return for solution in runs]
     normalized = [share for share in found if share is not None]
@@ -203,9 +211,10 @@ def _summary(row: str, runs: list[Solution]) -> Row:
         normalized_return=float(np.mean(normalized)) if known else None,
         normalized_error=_standard_error(normalized) if known else None,
         bound=best(solution.shown_bound for solution in runs),
-        proven=all(solution.proven for solution in runs),
+        proven=all(solution.proven for solution in runs) if breaks is None else None,
         decision_nodes=float(np.mean([solution.tree.n_decision_nodes for solution in runs])),
         seconds=float(np.mean([solution.effort[0] for solution in runs])),
+        breaks=breaks,
     )
 
 

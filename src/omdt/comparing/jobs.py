@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omdt.mdp import MDP
+from omdt.methods.registry import method_named
 from omdt.objective import DISCOUNTED_RETURN, Asked
 from omdt.processes import POLL_SECONDS, Pool
+from omdt.rules import Rules
 from omdt.solution import Solution, Stop
 from omdt.solving import solve
 from omdt.watch import Watch
@@ -26,6 +28,7 @@ class Job:
     limits: dict[str, Any] = field(default_factory=dict)
     objective: Asked = DISCOUNTED_RETURN
     options: dict[str, Any] = field(default_factory=dict)
+    rules: Rules | None = None
 
     def run(self, mdp: MDP) -> Solution:
         """Solve the problem by the method, on one core: other runs may need the others."""
@@ -34,13 +37,16 @@ class Job:
             method=self.method,
             seed=self.seed,
             objective=self.objective,
+            rules=() if self.rules is None else self.rules,
             threads=1,
             **self.limits,
             **self.options,
         )
 
 
-def jobs_of(limits: dict[str, Any], objective: Asked, seeds: int, milp: str | None) -> list[Job]:
+def jobs_of(
+    limits: dict[str, Any], objective: Asked, seeds: int, milp: str | None, rules: Rules | None = None
+) -> list[Job]:
     """All runs, those that take longest first.
 
     Args:
@@ -48,6 +54,7 @@ def jobs_of(limits: dict[str, Any], objective: Asked, seeds: int, milp: str | No
         objective: what is asked.
         seeds: number of runs of VIPER.
         milp: the solver of milp, or None if milp takes no part.
+        rules: what the trees of methods that look for trees under rules must respect.
     """
     jobs = [
         *([] if milp is None else [Job("milp", "milp", limits=limits, options={"backend": milp})]),
@@ -57,7 +64,8 @@ def jobs_of(limits: dict[str, Any], objective: Asked, seeds: int, milp: str | No
         Job("copy", "copy"),
         Job("copy-any", "copy", options={"ties": "any"}),
     ]
-    return [replace(job, objective=objective) for job in jobs]
+    ruled = (rules if method_named(job.method).keeps_rules else None for job in jobs)
+    return [replace(job, objective=objective, rules=stated) for job, stated in zip(jobs, ruled, strict=True)]
 
 
 def one_by_one(mdp: MDP, jobs: list[Job], watch: Watch) -> Runs:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from omdt import planning
 from omdt.comparing.results import MEANING
+from omdt.comparing.ruled import breach, net_value
 from omdt.counting import listed
 from omdt.errors import InputError
 from omdt.mdp import MDP, Floats, Ints
@@ -43,12 +44,14 @@ class OwnRun(NamedTuple):
         value: its return, as a user sees it.
         decision_nodes: of a tree; None for any other policy.
         seconds: that its function took; 0 for a policy that was given.
+        breaks: how it breaks the rules, to be read after `the tree …`; None if it keeps them.
     """
 
     name: str
     value: float
     decision_nodes: int | None
     seconds: float
+    breaks: str | None = None
 
 
 def check_names(extra: Mapping[str, Own]) -> None:
@@ -78,8 +81,16 @@ def own_runs(task: Task, extra: Mapping[str, Own], seeds: int) -> Iterator[OwnRu
             seconds = time.perf_counter() - start if _is_function(own) else 0.0
             nodes = policy.n_decision_nodes if isinstance(policy, TreePolicy) else None
             played = _actions(name, policy, task.mdp)
-            value = planning.expected_return(task.problem, planning.policy_values(task.problem, played)).value
-            yield OwnRun(name, task.shown(value), nodes, seconds)
+            value, breaks = _judged(task, policy, played)
+            yield OwnRun(name, value, nodes, seconds, breaks)
+
+
+def _judged(task: Task, policy: Policy, played: Ints | Floats) -> tuple[float, str | None]:
+    """What a policy returns, as users see it, and how it breaks the rules."""
+    if isinstance(policy, TreePolicy) and task.stated is not None:
+        return net_value(task, policy), breach(task, policy)
+    value = planning.expected_return(task.problem, planning.policy_values(task.problem, played)).value
+    return task.shown(value), None if task.stated is None else "is not a tree"
 
 
 def _is_function(own: Own) -> bool:

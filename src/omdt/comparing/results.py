@@ -51,6 +51,7 @@ class Row:
         proven: whether all runs proved their trees optimal; None for a policy that came without a bound.
         decision_nodes: mean number; None for a policy that is not a tree.
         seconds: mean time of a run.
+        breaks: how a tree of the method breaks a rule, to be read after `the tree …`; None if all keep the rules.
     """
 
     method: str
@@ -63,6 +64,7 @@ class Row:
     proven: bool | None
     decision_nodes: float | None
     seconds: float
+    breaks: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +110,8 @@ class Comparison:
     def meaning(self, row: Row) -> str:
         """What a row is about, in a few words."""
         runs = f", mean of {row.runs} seeds" if row.runs > 1 else ""
-        return MEANING.get(row.method, OWN) + runs
+        broken = "" if row.breaks is None else f"; breaks a rule: {row.breaks}"
+        return MEANING.get(row.method, OWN) + runs + broken
 
     def __repr__(self) -> str:
         return f"<Comparison on {self.problem!r}: {', '.join(row.method for row in self.rows)}>"

@@ -110,7 +110,11 @@ def _without_unvisited(tree: TreePolicy, task: Task, watch: Watch) -> TreePolicy
     if task.allowed is not None:
         needed = needed | ~task.allowed.all(axis=1)
     reduced = renamed.reduced(observations[needed])
-    return reduced if task.only_leaf_rules or _keeps(task, reduced, watch) else tree
+    if task.only_leaf_rules:
+        return reduced
+    # A cheap question may save an expensive one, even if its answer changes no action.
+    cheaper = task.prices is None or _returned(task, reduced, watch) >= _returned(task, tree, watch)
+    return reduced if cheaper and _keeps(task, reduced, watch) else tree
 
 
 def _with_less(tree: TreePolicy) -> Iterator[TreePolicy]:

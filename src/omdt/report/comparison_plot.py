@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ENDINGS = (".svg", ".png", ".pdf")
 """The kinds of files that a comparison can be drawn into."""
 
-INCHES_PER_ROW, INCHES_AROUND, INCHES_WIDE = 0.35, 1.2, 7.0
+INCHES_PER_ROW, INCHES_AROUND, INCHES_WIDE = 0.35, 1.4, 7.0
 """Size of a new figure."""
 
 PNG_DOTS = 150
@@ -66,9 +66,21 @@ def plot_comparison(comparison: Comparison, *, ax: "Axes | None" = None) -> "Axe
             ax.axvline(value, color="0.6", linestyle=style, linewidth=0.8, zorder=0)
     ax.set_yticks(range(len(rows)), [_plain(row.method) for row in rows])
     ax.invert_yaxis()
-    ax.set_xlabel(_plain("return" if comparison.wording.default else comparison.wording.what))
+    ax.set_xlabel(_plain("return" if comparison.wording.default else comparison.wording.what), loc="left")
     ax.set_title(_plain(title(comparison)), loc="left", fontsize="medium")
+    _explain(ax)
     return ax
+
+
+def _explain(ax: "Axes") -> None:
+    """The legend, below the chart, where it covers nothing."""
+    from matplotlib.lines import Line2D
+
+    signs = [
+        Line2D([], [], marker="o", color="C0", linestyle="none", label="return, with standard error"),
+        Line2D([], [], marker="|", markersize=12, color="C1", linestyle="none", label="bound"),
+    ]
+    ax.legend(handles=signs, loc="upper right", bbox_to_anchor=(1, -0.12), ncols=2, frameon=False, fontsize="small")
 
 
 def _draw(ax: "Axes", place: int, row: Row) -> None:

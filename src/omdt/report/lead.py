@@ -45,6 +45,8 @@ def lead(solution: Solution, shortfall: float, amounts: Amounts) -> list[str]:
     told = _Told(solution, shortfall, amounts)
     earned = solution.wording.default and math.isfinite(solution.value) and math.isfinite(solution.optimal_return)
     sentences = [told.earned(), told.earned_limit()] if earned else [told.reached(), told.reached_limit()]
+    if solution.stated_rules is not None and solution.stated_rules.has_prices:
+        sentences[0] = f"After the questions are paid, {sentences[0][:1].lower()}{sentences[0][1:]}"
     if not solution.proven:
         reason = REASONS.get(solution.stop)
         sentences.append(f"Whether there is a better tree of this size is not known{f': {reason}' if reason else ''}.")
@@ -59,7 +61,7 @@ def in_words(number: int, one: str, many: str = "") -> str:
 
 def trees_of_this_size(solution: Solution) -> str:
     """The trees that the bound is about, such as `tree with at most four rules`."""
-    restriction = " that obeys the same rules" if len(solution.rules) > 1 else printable(solution.restriction)
+    restriction = " under the same conditions" if len(solution.rules) > 1 else printable(solution.restriction)
     if solution.max_depth == 0:
         return "tree without questions" + restriction
     limits = []

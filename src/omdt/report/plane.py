@@ -107,7 +107,7 @@ def plot_visits(
     for ticks, labels, angle in ((ax.set_xticks, across.labels, 90), (ax.set_yticks, down.labels, 0)):
         places = np.arange(0, len(labels), 1 + len(labels) // MOST_TICKS)
         shown = [_short(labels[i]) for i in places]
-        crowded = sum(map(len, shown)) > 3 * MOST_TICKS
+        crowded = sum(map(len, shown)) > 2 * MOST_TICKS
         ticks(places, shown, rotation=angle if crowded else 0)
     _name_axes(ax, seen.tree, *columns)
     return ax
@@ -187,9 +187,9 @@ def _steps(seen: _Seen, column: int | None) -> Axis:
 
 
 def _short(label: str) -> str:
-    """The label of a step; of a range of values its beginning."""
-    first, to, _ = label.partition(" to ")
-    return f"{float(first):.3g}" if to else label
+    """The label of a step, of a range of values its beginning; three digits of a number that is not whole."""
+    first = label.partition(" to ")[0]
+    return f"{float(first):.3g}" if "." in first and abs(float(first)) < 100 else first
 
 
 def _name_axes(ax: "Axes", tree: TreePolicy, across: int, down: int | None) -> None:

@@ -4,6 +4,7 @@ Nothing is measured in seconds, so that the same seed gives the same tree unless
 limit on nodes ends the run after the round in which it is reached.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -205,10 +206,10 @@ class CoarseFirst:
 
     @property
     def _coarse_seconds(self) -> float:
-        """Estimated seconds of the coarse search so far."""
+        """Estimated seconds of the coarse search so far; without nodes of its own it has had its share."""
         transitions = int(self._coarse.model.mdp.transitions.nnz)
         nodes = min(self._settings.coarse_first_nodes, self._settings.coarse_first_transitions / transitions)
-        return self._coarse_nodes / nodes
+        return self._coarse_nodes / nodes if nodes > 0 else math.inf
 
     @property
     def _first_seconds(self) -> float:
