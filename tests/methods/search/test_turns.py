@@ -85,6 +85,24 @@ def test_while_it_waits_the_turns_are_those_of_a_slow_proof() -> None:
     proof.stop()
 
 
+def test_local_search_climbs_while_the_fine_search_waits_and_before_it_begins() -> None:
+    local = started(model_of(environment("frozenlake_12x12"), 3, coarse_first_nodes=50, waiting_share=5.0))
+    coarse = CoarseSearch(local.incumbent, local.questions, local.consider, Limits(), local.watch)
+    asked: list[float] = []
+    begin = partial(Rounds, local.incumbent, Limits(), local.watch)
+    proof = CoarseFirst(coarse, begin, local.watch, climb=asked.append)
+    while proof.slow:
+        proof.round(idle)
+    waited = proof._coarse_seconds
+    proof.round(idle)
+    proof.stop()
+    assert len(asked) > 2
+    assert min(asked) >= 0.25
+    # The fine search is prepared after one second, or a little later.
+    assert sum(asked[:-1]) == pytest.approx(waited - 1, abs=0.5)
+    assert asked[-1] == proof._effort.tables
+
+
 def test_the_clock_may_end_the_preparation() -> None:
     proof, _, watch = both("frozenlake_8x8", 3, coarse_first_nodes=1)
     proof.round(watch.interrupt)

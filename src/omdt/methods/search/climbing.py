@@ -71,8 +71,12 @@ def climb_before(local: Climber, seconds: float) -> None:
     A proof that takes long is made for a good tree, and one that will not end in time leaves nothing but the tree. The
     time is estimated by the number of evaluations, so the same seed gives the same tree.
     """
-    settings = local.model.settings
+    settings, best = local.model.settings, local.incumbent
     share = min(settings.max_climbing_seconds, settings.climbing_share * seconds)
+    # Little time is spent where little can be gained.
+    size = settings.worthwhile_gain * max(abs(best.unrestricted), abs(best.value))
+    if best.unrestricted - best.value < size:
+        share *= (best.unrestricted - best.value) / size
     most = local.evaluations + share / seconds_per_neighbour(local.model)
     while local.evaluations < most and not (local.single or local.incumbent.optimal_reached):
         before = local.evaluations

@@ -38,6 +38,10 @@ class ClimbingSettings:
     max_climbing_seconds: float = 10.0
     """Most estimated seconds of climbing before the fine search. A run of 20 s still has a bound better than none."""
 
+    worthwhile_gain: float = 0.02
+    """Where the unrestricted optimum is above the incumbent by less than this part of it, these seconds are fewer, in
+    proportion: climbing can gain little there, and the proof is often near."""
+
     seconds_per_neighbour: float = 2e-4
     """Estimated seconds per neighbour of a tree, besides those that depend on the number of states."""
 

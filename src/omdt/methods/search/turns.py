@@ -15,6 +15,10 @@ from omdt.methods.search.fine_effort import FineEffort, exclusion_seconds, fine_
 from omdt.methods.search.rounds import Rounds
 from omdt.watch import OutOfTimeError, Watch
 
+CLIMB_EVERY = 0.25
+"""Estimated seconds of the coarse search between two turns of the local search while the fine search waits: enough for
+a climb or two."""
+
 
 class Proof(Protocol):
     """A search for the proof that no tree is better than the incumbent."""
@@ -104,7 +108,8 @@ class CoarseFirst:
         begin: begins the fine search; None if it cannot begin, or not yet.
         watch: counts the nodes of both.
         waiting: how long the fine search waits for the coarse one.
-        climb: called with the estimated seconds to fill the tables, before these are filled for the incumbent.
+        climb: called with the estimated seconds to fill the tables before these are filled, since they are filled for
+            the incumbent; while the fine search waits, also with the estimated seconds of the coarse one.
     """
 
     def __init__(
@@ -114,10 +119,10 @@ class CoarseFirst:
         watch: Watch,
         *,
         waiting: Waiting = USUAL,
-        climb: Callable[[float], None] | None = None,
+        climb: Callable[[float], None] = lambda _: None,
     ) -> None:
         self._coarse, self._begin, self._watch, self._waiting = coarse, begin, watch, waiting
-        self._climb = climb
+        self._climb, self._climbed = climb, 0.0
         self._settings = coarse.model.settings
         self._fine: Rounds | None = None
         self._effort = FineEffort(0.0, 0.0)
@@ -167,7 +172,12 @@ class CoarseFirst:
         if self._fine is None or self._fine.exhausted or self._coarse_seconds < self._coarse_share(self._fine):
             self._coarse.round(meanwhile if self.slow else idle)
             self._coarse_nodes += self._watch.nodes - before
+            if self._fine is not None and self._fine.count == 0 and self._coarse_seconds >= self._climbed + CLIMB_EVERY:
+                self._climb(self._coarse_seconds - self._climbed)
+                self._climbed = self._coarse_seconds
         else:
+            if self._fine.count == 0:
+                self._climb(self._effort.tables)
             self._fine.round(meanwhile)
             self._fine_nodes += self._watch.nodes - before
         if self._fine is None and self._coarse_seconds >= self._first_seconds and not self._coarse.done:
@@ -181,7 +191,7 @@ class CoarseFirst:
 
     def _prepare(self) -> None:
         """Begin the fine search if it can begin, and estimate its effort."""
-        self._fine = self._begin()
+        self._fine, self._climbed = self._begin(), self._coarse_seconds
         if self._fine is None:
             return
         if self._waiting.effort is not None:
@@ -193,8 +203,6 @@ class CoarseFirst:
             self._effort = fine_effort(knowledge.model, knowledge.bases.regions, basis.losses, self._watch)
         except OutOfTimeError:
             return
-        if self._climb is not None:
-            self._climb(self._effort.tables)
 
     @property
     def _coarse_seconds(self) -> float:
