@@ -215,3 +215,18 @@ def test_a_table_with_texts_and_many_messages_can_be_solved_from_the_command_lin
     assert status == 0
     assert "proven optimal" in output
     assert "TRIP.CSV: not used: 'id'; the state is 'Weather'; the action is 'Action'" in error
+
+
+def test_columns_of_further_rewards_have_their_names(tmp_path: Path) -> None:
+    text = (
+        "wear,action,next wear,probability,reward,reward energy,Reward_noise\n"
+        "0,run,1,0.5,3,1,0\n0,run,0,0.5,3,3,0\n0,repair,0,1,-1,0.5,2\n1,run,2,1,2,4,1\n1,repair,0,1,-1,0.5,2\n"
+    )
+    mdp, warnings = read_with_warnings(write(tmp_path, text))
+    assert not any("not used" in warning for warning in warnings)
+    np.testing.assert_array_equal(mdp.reward_models["energy"], [[2.0, 0.5], [4.0, 0.5], [0.0, 0.0]])
+    np.testing.assert_array_equal(mdp.reward_models["noise"], [[0.0, 2.0], [1.0, 2.0], [0.0, 0.0]])
+    message = refusal(lambda: read_quietly(write(tmp_path, text.replace("-1,0.5,2", "-1,much,2", 1))))
+    assert "model.csv:4: the reward 'energy' is 'much'" in str(message)
+    pairs = Columns.found(("reward x", "next reward x", "action", "reward y"))
+    assert ([pair.name for pair in pairs.pairs], pairs.further) == (["reward x"], {"y": 3})

@@ -2,9 +2,11 @@
 
 A column `x` that has a partner `next x` is a part of the state. The others are found by the words of `ROLES`. Names
 that are spelled exactly so come first; then capitals, spaces, underscores, hyphens and dots make no difference, `next`
-may stand behind the name, and a prime (`x'`) means the same.
+may stand behind the name, and a prime (`x'`) means the same. A column `reward energy` has further
+rewards, called `energy`.
 """
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -24,6 +26,9 @@ ROLES: dict[str, tuple[str, ...]] = {
     "initial": ("initial", "initialprobability", "initialprob"),
 }
 """The words for each column that does not belong to the state; a user who writes a table anew uses the first one."""
+
+FURTHER = re.compile(r"rewards?[\s_:.-]+(?P<name>\S.*)", re.IGNORECASE | re.DOTALL)
+"""The names of columns with further rewards."""
 
 ALIKE = 0.8
 """Minimum similarity, from 0 to 1, of an unknown name and that of a missing column that counts as a spelling mistake:
@@ -55,11 +60,13 @@ class Columns:
         names: the names of all columns.
         pairs: the parts of the state, in the order of their columns.
         roles: the index of the column of each role that there is.
+        further: the indices of the columns of further rewards, by the names of these.
     """
 
     names: tuple[str, ...]
     pairs: tuple[Pair, ...]
     roles: dict[str, int]
+    further: dict[str, int]
 
     @classmethod
     def of(cls, table: Table) -> "Columns":
@@ -86,7 +93,8 @@ class Columns:
         pairs += _loose_pairs(names, {i for pair in pairs for i in pair[1:]})
         taken = {i for pair in pairs for i in pair[1:]}
         roles = _roles(names, taken)
-        return cls(names, tuple(sorted(pairs, key=lambda pair: pair.now)), roles)
+        further = _further(names, {*taken, *roles.values()})
+        return cls(names, tuple(sorted(pairs, key=lambda pair: pair.now)), roles, further)
 
     @property
     def complete(self) -> bool:
@@ -102,6 +110,7 @@ class Columns:
         """What each column is taken for."""
         parts = [f"the state is {_some([pair.name for pair in self.pairs])}"] if self.pairs else []
         parts += [f"the {role} is {self.names[i]!r:.40}" for role, i in self.roles.items()]
+        parts += [f"further rewards are {_some(list(self.further))}"] if self.further else []
         missing = []
         if "reward" not in self.roles:
             missing.append("no reward, so all rewards are 0")
@@ -110,7 +119,7 @@ class Columns:
         return "; ".join(parts + ([f"there is {' and '.join(missing)}"] if missing and self.complete else []))
 
     def _used(self) -> set[int]:
-        return {i for pair in self.pairs for i in pair[1:]} | set(self.roles.values())
+        return {i for pair in self.pairs for i in pair[1:]} | {*self.roles.values(), *self.further.values()}
 
     def _unused(self) -> list[int]:
         """The columns that have a name but no meaning; a column without a name is the index of a data frame."""
@@ -201,6 +210,16 @@ def _roles(names: tuple[str, ...], taken: Collection[int]) -> dict[str, int]:
         if role not in roles and fitting:
             roles[role] = fitting[0]
     return {role: roles[role] for role in ROLES if role in roles}
+
+
+def _further(names: tuple[str, ...], taken: Collection[int]) -> dict[str, int]:
+    """The columns of further rewards among the other columns, by the names of these; of two alike, the first."""
+    found: dict[str, int] = {}
+    for i, name in enumerate(names):
+        match = FURTHER.fullmatch(name.strip())
+        if match is not None and i not in taken and _base(_key(name)) is None:
+            found.setdefault(match["name"], i)
+    return found
 
 
 def _some(names: list[str]) -> str:

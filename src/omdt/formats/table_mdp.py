@@ -51,6 +51,7 @@ class _Collected:
         self.actions: dict[str, int] = {}
         self.rows, self.taken, self.spelled, self.spelled_next = array("q"), array("i"), array("i"), array("i")
         self.weights, self.earned, self.starts = array("d"), array("d"), array("d")
+        self.further = {name: array("d") for name in self.columns.further}
         self._numbers = TableNumbers(table)
         self.states = TableStates(table, self.columns, self._numbers)
 
@@ -70,6 +71,9 @@ class _Collected:
             p = numbers.probability(number, cells[roles["probability"]], self._what("probability"))
         if "reward" in roles:
             r = numbers.finite(number, cells[roles["reward"]], self._what("reward"))
+        for name, column in columns.further.items():
+            what = f"the reward {name!r:.40}"
+            self.further[name].append(numbers.finite(number, cells[column], what))
         if "initial" in roles:
             start = numbers.probability(number, cells[roles["initial"]], self._what("initial"))
         self.taken.append(self.actions.setdefault(action, len(self.actions)))
@@ -98,6 +102,8 @@ class _Steps:
         """The MDP of the whole table."""
         it, names, choices = self._from, list(self._from.actions), Choices()
         weights, earned = np.asarray(it.weights), np.asarray(it.earned)
+        further = {name: np.asarray(amounts) for name, amounts in it.further.items()}
+        models = {name: array("d") for name in further}
         pairs = self._pairs()
         if self._logged:
             self._warn_about_few(pairs)
@@ -105,10 +111,17 @@ class _Steps:
             s, row = int(self._s[rows[0]]), it.rows[rows[0]]
             p = weights[rows] / (len(rows) if self._logged else 1)
             choices.stay_until(s, line=row)
+            for called, amounts in further.items():
+                # States without rows earn nothing.
+                models[called].extend([0.0] * (len(choices) - len(models[called])))
+                models[called].append(float(p @ amounts[rows]))
             choices.begin(s, names[it.taken[rows[0]]], line=row, reward=float(p @ earned[rows]))
             choices.targets.extend(self._t[rows].tolist())
             choices.probabilities.extend(p.tolist())
         choices.stay_until(len(self._states), line=0)
+        for model in models.values():
+            model.extend([0.0] * (len(choices) - len(model)))
+        choices.models = models
         features, feature_names, truths = it.states.features(self._states)
         return choices.mdp(
             lambda row, state: f"{it.table.place(row)}: {self._spell(self._states[state])}",

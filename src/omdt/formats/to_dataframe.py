@@ -26,6 +26,7 @@ def to_dataframe(mdp: MDP) -> "pandas.DataFrame":
             **_state(mdp, t, "next "),
             "probability": matrix.data[kept],
             "reward": mdp.rewards[s, a],
+            **{f"reward {name}": rewards[s, a] for name, rewards in mdp.reward_models.items()},
             "initial": mdp.initial[s],
         }
     )
