@@ -102,14 +102,14 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds(
 ) -> None:
     assert command_line.LINE_SECONDS == 10
     monkeypatch.setattr(command_line, "LINE_SECONDS", 0.02)
-    console = Console(file=io.StringIO(), force_terminal=False)
+    console, threads = Console(file=io.StringIO(), force_terminal=False), threading.active_count()
     with showing_progress(console, "solving a lake") as progress:
         progress.update("value 3", 3.0)
         time.sleep(0.5)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= 3
     assert set(lines) <= {"omdt: [0 s] solving a lake", "omdt: [0 s] value 3", "omdt: [1 s] value 3"}
-    assert threading.active_count() == 1
+    assert threading.active_count() <= threads
 
 
 def test_a_short_run_without_a_terminal_says_only_that_it_compiles(capsys: pytest.CaptureFixture[str]) -> None:

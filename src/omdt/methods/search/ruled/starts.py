@@ -20,6 +20,7 @@ from omdt.methods.search.partial_tree import Tree
 from omdt.methods.search.ruled.growing import Growing, Wish
 from omdt.methods.search.ruled.multipliers import Multipliers
 from omdt.methods.search.ruled.worth import Slopes
+from omdt.norms import norms
 from omdt.rules import Rule
 from omdt.watch import Watch
 
@@ -68,7 +69,7 @@ class RuledStarts:
         if self.growing.most_columns >= F and not once:
             return
         problem = self.multipliers.priced(self.multipliers.values)
-        slopes = self._slopes(problem, np.full(problem.n_states, 1 / (1 - problem.discount) / problem.n_states))
+        slopes = self._slopes(problem, np.full(problem.n_states, norms(problem).horizon / problem.n_states))
         most = min(self.growing.most_columns, F)
         sets = (chosen for size in ([most, 1] if once else [most]) for chosen in combinations(range(F), size))
         for _, chosen in zip(range(MOST_SETS), sets, strict=False):
