@@ -44,7 +44,7 @@ def solution() -> omdt.Solution:
 
 
 def wicked_mdp() -> omdt.MDP:
-    mdp = environment("xor")
+    mdp = environment("frozenlake_4x4")
     names = tuple(f"{WICKED}{f}" for f in range(mdp.n_features))
     actions = tuple(f"{WICKED}{a}" for a in range(mdp.n_actions))
     return replace(mdp, name=WICKED, feature_names=names, action_names=actions)
