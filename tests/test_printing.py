@@ -171,9 +171,11 @@ def test_text_has_no_trailing_spaces_or_lines():
 
 @pytest.mark.needs("sklearn")
 def test_a_comparison_prints_and_escapes(run):
+    mdp = wicked_mdp()
+    mine = {f"mine{WICKED}": [0] * mdp.n_states}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = omdt.compare(wicked_mdp(), max_depth=1, seeds=2, time_limit=5, extra={f"mine{WICKED}": [0] * 200})
+        found = omdt.compare(mdp, max_depth=1, seeds=2, time_limit=5, extra=mine)
     html = found._repr_html_()
     assert "<script" not in html
     assert "\x1b" not in html + str(found)

@@ -126,7 +126,7 @@ def test_a_cluster_that_loses_a_worker_finishes_with_the_same_table(undisturbed,
     until(lambda: lines(tmp_path) >= 4, process)
     workers[0].send_signal(signal.SIGKILL)
     out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
+    assert process.returncode == 0, out + err
     assert f"{RUNS} runs done now" in out
     assert keys(tmp_path) == keys(undisturbed)
     assert table(tmp_path) == table(undisturbed)
