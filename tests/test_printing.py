@@ -136,7 +136,7 @@ def test_tables_become_data_frames(monkeypatch):
     assert columns["tree"] == found.trees
 
 
-@pytest.mark.parametrize("name", ["frozenlake_4x4", "xor", "inventory_management"])
+@pytest.mark.parametrize("name", ["frozenlake_4x4", "xor", "traffic_intersection"])
 def test_the_table_of_an_mdp_is_read_as_the_same_mdp(monkeypatch, name):
     columns_of, mdp = use_pandas(monkeypatch), environment(name).reachable()
     again = omdt.MDP.from_dataframe(columns_of(mdp.to_frame()), discount=mdp.discount)
