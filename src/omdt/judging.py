@@ -75,7 +75,7 @@ SHARE_TOLERANCE = 1e-9
 
 def cost_of(task: Task, ceiling: Ceiling, policy: Ints, watch: Watch | None = None) -> planning.Certified[float]:
     """The expected total of the costs that a ceiling limits, under a policy [S]."""
-    return planning.policy_return(replace(task.problem, rewards=ceiling.costs, endless=None), policy, watch)
+    return planning.policy_return(ceiling.counting(task.problem), policy, watch)
 
 
 def leaf_shares(task: Task, tree: TreePolicy, policy: Ints, watch: Watch | None = None) -> Floats:

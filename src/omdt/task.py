@@ -285,7 +285,7 @@ class Task:
         ceilings = tuple(replace(rule, costs=np.where(over, 0.0, rule.costs)) for rule in found)
         for ceiling in ceilings:
             try:
-                planning.check_totals(replace(self.problem, rewards=ceiling.costs, endless=None))
+                planning.check_totals(ceiling.counting(self.problem))
             except InputError as error:
                 raise InputError(f"the limit on {ceiling.name} has no meaning: {error}") from None
         return ceilings

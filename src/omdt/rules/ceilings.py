@@ -1,8 +1,8 @@
 """Ceilings: limits on the expected totals of other rewards of the problem."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from omdt.mdp import Floats
+from omdt.mdp import MDP, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,10 @@ class Ceiling:
     def tolerance(self) -> float:
         """A total above the limit by no more than this counts as kept: what rounding may do to an exact tie."""
         return TOLERANCE * max(1.0, abs(self.limit))
+
+    def counting(self, problem: MDP) -> MDP:
+        """A problem whose returns are totals of the costs; nothing is added or taken away where it never ends."""
+        return replace(problem, rewards=self.costs, endless=None)
 
     def total(self, cost: float) -> float:
         """A total of the costs as users see it."""

@@ -3,7 +3,6 @@
 It agrees with `omdt.judging`, which it asks wherever that takes no longer than it must.
 """
 
-from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -52,7 +51,7 @@ class Ruling:
     def _costs(self) -> list[tuple[Ceiling, MDP]]:
         """The problem with the costs of every ceiling as rewards."""
         problem = self._task.problem
-        return [(it, replace(problem, rewards=it.costs, endless=None)) for it in self._task.ceilings]
+        return [(it, it.counting(problem)) for it in self._task.ceilings]
 
     def verdict(self, tree: Tree, watch: Watch) -> Verdict:
         """What a tree is worth.

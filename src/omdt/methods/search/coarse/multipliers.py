@@ -59,7 +59,7 @@ class _Tuning:
         n = len(self._task.ceilings)
         self.alone = [Grounds(0.0, tuple(float(i == j) for j in range(n))) for i in range(n)]
         self._start = relaxation.model.optimal.value
-        self._costs = [replace(self._task.problem, rewards=it.costs, endless=None) for it in self._task.ceilings]
+        self._costs = [it.counting(self._task.problem) for it in self._task.ceilings]
 
     def weighing(self, grounds: Grounds) -> Weighing | None:
         """The weighing on some grounds; None if payoffs of both signs have no total."""

@@ -7,7 +7,6 @@ with fewer questions or fewer columns may be better under rules.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from omdt.mdp import Bools, Floats, Ints
 from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.model import Model
+from omdt.methods.search.neighbours import Place
 from omdt.methods.search.partial_tree import HOLE, Leaf, Path, Split, Tree, asked_questions, count_leaves, replaced
 from omdt.methods.search.ruled.growing import Growing, Wish
 from omdt.methods.search.ruled.keeping import Keeping, OpenPlace, Questions, subtree_at
@@ -23,25 +23,6 @@ from omdt.watch import Watch
 
 MOST_COLUMNS = 12
 """Columns of which the best question each is tried at a node, those of highest gain, beside the best of all."""
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """A node in an open place, and how large the subtree there may be.
-
-    Attributes:
-        path: the way to it.
-        states: that reach it.
-        subtree: what stands there.
-        depth: maximum depth of a subtree there.
-        leaves: maximum number of leaves of a subtree there.
-    """
-
-    path: Path
-    states: Ints
-    subtree: Tree
-    depth: int
-    leaves: int
 
 
 class Move(NamedTuple):
