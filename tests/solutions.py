@@ -4,7 +4,19 @@ from dataclasses import replace
 from typing import Any
 
 from omdt import MDP, Solution, TreePolicy, planning
-from omdt.solution import Stop
+from omdt.solution import (
+    LOG,
+    SIMULATOR,
+    Coverage,
+    Experience,
+    Guarantee,
+    Interval,
+    Judged,
+    LeafCoverage,
+    Rival,
+    Round,
+    Stop,
+)
 
 TREE = TreePolicy.from_dict(
     {
@@ -18,6 +30,30 @@ TREE = TreePolicy.from_dict(
     (True, False),
 )
 """Three leaves, an equality, a name beyond ASCII and a feature of whole numbers."""
+
+SIMULATED = Experience(
+    origin=SIMULATOR,
+    source="gym:CartPole-v1",
+    steps=20_000,
+    episodes=310,
+    interval=Interval(498.5, 496.0, 500.0, 0.95, 200),
+    seeds=(1_000_000, 1_000_199),
+    rounds=(Round(4_000, 300, 40.5, 61.25, 210.0), Round(20_000, 900, 88.0, 90.0, 498.0)),
+    rivals=(Rival("teacher", Interval(500.0, 500.0, 500.0, 0.95, 200)),),
+    settings=(("steps", 20_000), ("bins", 12), ("confidence", 0.95)),
+)
+"""What a tree that was learned from a simulator knows of it."""
+
+LOGGED = Experience(
+    origin=LOG,
+    source="shop.csv",
+    steps=5_000,
+    episodes=50,
+    guarantee=Guarantee(-3.25, float("inf"), 0.9),
+    judged=(Judged("weighted importance sampling", Interval(1.5, 0.5, 2.5, 0.9, 50), 12.5),),
+    coverage=Coverage(0.97, 3, (LeafCoverage("X <= 0: Left", 0.6, 120), LeafCoverage("X > 0: Down", 0.4, 0))),
+)
+"""What a tree that was learned from a log knows of the world."""
 
 
 def made_solution(tree: TreePolicy = TREE, **fields: Any) -> Solution:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from omdt import MDP, InputError, TreePolicy, evaluate, planning
+from omdt import MDP, InputError, TreePolicy, evaluate, make, planning
 from omdt.environments import PAPER
-from omdt.planning import Certified, optimal
+from omdt.planning import Certified, optimal, scales
 from omdt.systems import choice
 from omdt.watch import Watch
 from random_mdps import Model, sparse_rows
@@ -556,6 +556,19 @@ def test_visited_states_are_those_with_visits(mdp, seed):
     for _ in range(mdp.n_states):
         reached = reached | (P[reached] > 0).any(axis=0)
     np.testing.assert_array_equal(planning.visited(mdp, policy), reached)
+
+
+def test_the_scale_is_computed_once_and_not_kept_when_it_was_cut_off(monkeypatch):
+    mdp = make("mountain_car", size=20)
+    planning.optimal_values(mdp)
+    late = Watch(0.0)
+    cut_off, exact = planning.scale(mdp, late), planning.scale(mdp)
+    P, r = planning.markov_chain(mdp, planning.greedy(planning.q_values(mdp, planning.optimal_values(mdp))))
+    visits = np.linalg.solve(np.eye(mdp.n_states) - mdp.discount * P.toarray().T, mdp.initial)
+    assert exact == pytest.approx(visits @ np.abs(r))
+    assert cut_off != pytest.approx(exact)
+    monkeypatch.setattr(scales, "_earned", None)
+    assert planning.scale(mdp) == planning.scale(mdp, late) == exact
 
 
 def test_the_scale_counts_rewards_that_cancel():

@@ -1,6 +1,7 @@
 """The clock of a run: compilation is free, time is kept back for the end, and an interrupt leaves a moment for it."""
 
 import math
+import signal
 import time
 from collections.abc import Callable
 
@@ -89,6 +90,20 @@ def test_one_thread_at_most_inside_and_as_before_outside() -> None:
         with one_thread():
             assert threads() == {1}
         assert threads() == {2}
+
+
+def test_ctrl_c_in_a_part_of_a_part_ends_the_whole_run(ctrl_c: None) -> None:
+    whole = Watch(100.0)
+    part = whole.part(50.0)
+    inner = part.part(10.0)
+    with whole.catching_interrupts(), inner.catching_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        # An impatient repetition counts as the first one.
+        signal.raise_signal(signal.SIGINT)
+    assert whole.interrupted
+    assert part.interrupted
+    assert inner.interrupted
+    assert inner.remaining == part.remaining == whole.remaining == 0
 
 
 @pytest.mark.parametrize("what", ["evaluate", "simulate", "solve"])

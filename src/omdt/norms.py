@@ -54,9 +54,13 @@ def norms(mdp: MDP) -> Norms:
     """The norms of an MDP, computed once."""
     known = _NORMS.get(mdp)
     if known is None:
-        contraction = 1 - mdp.discount * (1 + row_excess(mdp.transitions))
-        known = _NORMS[mdp] = Norms(1 - mdp.discount, contraction)
+        known = _NORMS[mdp] = norms_of(mdp.discount, row_excess(mdp.transitions))
     return known
+
+
+def norms_of(discount: float, excess: float = 0.0) -> Norms:
+    """The norms of steps with a discount, where the sum of a stored row exceeds 1 by at most `excess`."""
+    return Norms(1 - discount, 1 - discount * (1 + excess))
 
 
 def row_excess(P: sparse.csr_array) -> float:

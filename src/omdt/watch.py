@@ -43,6 +43,9 @@ class Watch:
         listener: called with every improvement and the seconds since the start.
         node_limit: maximum number of partial trees to explore, or None. With a limit the trace counts nodes instead of
             seconds, so that it is the same in every run.
+
+    Attributes:
+        away: seconds since the start in which others had their turns.
     """
 
     def __init__(
@@ -56,7 +59,7 @@ class Watch:
         self.node_limit, self.nodes = node_limit, 0
         self.listener = listener
         self.whole: Watch | None = None
-        self.reserved = 0.0
+        self.reserved, self.away = 0.0, 0.0
         self._interrupted_at: float | None = None
         self.trace: list[TracePoint] = []
 
@@ -64,6 +67,11 @@ class Watch:
     def elapsed(self) -> float:
         """Seconds since the start, without the time in which numba compiled."""
         return time.perf_counter() - compile_clock.seconds - self.start
+
+    @property
+    def worked(self) -> float:
+        """Seconds since the start without the turns of others."""
+        return self.elapsed - self.away
 
     @property
     def remaining(self) -> float:
@@ -87,6 +95,11 @@ class Watch:
             return self._interrupted_at
         whole = self.whole._interruption
         return None if whole is None else whole + self.whole.start - self.start
+
+    @property
+    def _outermost(self) -> "Watch":
+        """The watch of the whole run."""
+        return self if self.whole is None else self.whole._outermost
 
     @property
     def out_of_nodes(self) -> bool:
@@ -127,16 +140,18 @@ class Watch:
     def catching_interrupts(self) -> Iterator[None]:
         """Let the first Ctrl-C end the remaining time instead of the program; a later one ends the program.
 
-        An exception in the middle of compiled code would be lost or do harm. Only the main thread receives signals.
+        Where this is a part of a run, the whole run has no time left. An exception in the middle of compiled code would
+        be lost or do harm. Only the main thread receives signals.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
         def on_signal(number: int, frame: object) -> None:
-            if self._interrupted_at is None:
-                self.interrupt()
-            elif self.elapsed > self._interrupted_at + INTERRUPT_SECONDS:
+            interrupted = self._interruption
+            if interrupted is None:
+                self._outermost.interrupt()
+            elif self.elapsed > interrupted + INTERRUPT_SECONDS:
                 signal.signal(signal.SIGINT, before)
                 if callable(before):
                     before(number, frame)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from chains import SHAPES, grid, mixing, star
+from chains import SHAPES, acyclic, grid, mixing, star
 from omdt.systems import dissection
 from omdt.systems.components import Components
 from omdt.systems.dissection import elimination
@@ -114,3 +114,15 @@ def test_factors_without_some_components_keep_their_diagonal():
     x[:2] = 7.0
     factors.solve_some(np.ones(3), x, third, third + 1)
     assert x[2] == pytest.approx((1 + 0.1 * 7.0) / 0.5)
+
+
+def test_a_plan_without_cycles_has_nothing_to_eliminate() -> None:
+    M = acyclic(400, 0.99, np.random.default_rng(1))
+    plan = Plan.of(M, 10**6)
+    assert plan is not None
+    assert plan.operations.tolist() == [0.0] * 400
+    factors, b = plan.factors(), np.random.default_rng(2).normal(size=400)
+    assert factors is not None
+    exact = np.linalg.inv(np.eye(400) - M.toarray())
+    np.testing.assert_allclose(factors.solve(b), exact @ b, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(factors.solve_transposed(b), exact.T @ b, rtol=0, atol=1e-10)

@@ -7,10 +7,15 @@ import pytest
 
 import omdt
 from omdt.environments import PAPER
+from omdt.limits import Limits
 from omdt.methods.search.settings import SearchSettings
+from omdt.methods.search.turns import USUAL
 from omdt.tradeoffs.front import front
 from omdt.tradeoffs.front_points import Front
+from omdt.tradeoffs.front_size import SizeSearch
+from omdt.watch import Watch
 from random_mdps import any_mdp, game, shaped_mdp
+from search_parts import model_of
 from strategies import environment
 from tasks import LABELS, best_return, random_questions, rare_paths
 from thorough import sampled
@@ -185,3 +190,14 @@ def test_progress_tells_of_sizes_in_the_sense_of_the_user():
     assert {size for size, _, _ in heard} <= {1, 2, 3}
     assert all(bound <= value + 1e-9 for _, value, bound in heard)
     assert min(value for _, value, _ in heard) == pytest.approx(found[3].value, abs=1e-6)
+
+
+def test_the_clock_of_a_size_counts_the_turns_of_others_apart():
+    model = model_of(environment("frozenlake_4x4"), None, 4)
+    search = SizeSearch(model, Limits(), Watch(), {})
+    search.advance(USUAL)
+    before = search.watch.worked
+    search.watch.start -= 10.0
+    search.advance(USUAL)
+    assert search.watch.away >= 10
+    assert before <= search.watch.worked <= search.watch.elapsed - 10

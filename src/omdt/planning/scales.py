@@ -1,6 +1,7 @@
 """Scales: against what differences of returns are judged."""
 
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from omdt.planning.lookahead import greedy, q_values
 from omdt.planning.optimal import is_final, optimal_values
 from omdt.planning.policies import expected_return, policy_return
 from omdt.systems import System
-from omdt.watch import Watch
+from omdt.watch import Watch, late
 
 ROUNDING = 1e-12
 """Part of the scale of a problem that counts as rounding: no return is known better where rewards add up."""
@@ -22,6 +23,9 @@ NOTHING, STAND_IN = 1e-13, 1e-3
 
 UNCERTAIN = 1e-6
 """A certified error that is a larger part of the returns than this comes from a computation that was cut off."""
+
+_SCALES: WeakKeyDictionary[MDP, float] = WeakKeyDictionary()
+"""The scales of the MDPs in use, since an MDP never changes, unless a watch ended their computation."""
 
 
 def scale(mdp: MDP, watch: Watch | None = None) -> float:
@@ -33,6 +37,15 @@ def scale(mdp: MDP, watch: Watch | None = None) -> float:
     optimal = optimal_values(mdp, watch)
     if not is_final(mdp):
         return 0.0
+    known = _SCALES.get(mdp)
+    if known is None:
+        known = _scale(mdp, optimal, watch)
+        if not late(watch):
+            _SCALES[mdp] = known
+    return known
+
+
+def _scale(mdp: MDP, optimal: Certified[Floats], watch: Watch | None) -> float:
     smallest = float(np.abs(mdp.rewards).min(where=mdp.rewards != 0, initial=np.inf))
     if not np.isfinite(smallest):
         return 0.0

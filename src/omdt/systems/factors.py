@@ -130,6 +130,10 @@ class Plan:
 
 def _inside(M: sparse.csr_array, components: Components) -> sparse.csr_array:
     """[n, n] complex A + i Aᵀ for the off-diagonal entries A of M within components: both in one pattern."""
+    if len(components.starts) > len(components.label):
+        # Every component is a single state. The indices have the type for which the kernels are compiled.
+        nothing = (np.zeros(0, dtype=np.complex128), M.indices[:0], np.zeros_like(M.indptr))
+        return sparse.csr_array(nothing, shape=M.shape)
     label, rows = components.label, row_of_entries(M)
     inside = kept(M, (label[rows] == label[M.indices]) & (rows != M.indices))
     return sparse.csr_array(inside + 1j * inside.T.tocsr())

@@ -53,7 +53,7 @@ class SizeSearch:
         self._proof: Proof | None = None
         self._known = self.incumbent.unrestricted
         self.begun = self.over = self.complete = False
-        self._waiting = USUAL
+        self._waiting, self._left = USUAL, watch.elapsed
         self._steps = self._searched()
 
     @property
@@ -83,8 +83,11 @@ class SizeSearch:
             waiting: how long the fine search waits for the coarse one in a proof that begins now.
         """
         self._waiting, self.begun = waiting, True
+        # Raised targets have a share of the time of their proof, which is not that of other sizes.
+        self.watch.away += self.watch.elapsed - self._left
         if next(self._steps, self) is self:
             self._end()
+        self._left = self.watch.elapsed
 
     def offer(self, tree: Tree, value: float) -> None:
         """Take a tree of another size, with its return, if it fits and is better."""

@@ -5,7 +5,7 @@ import pytest
 from omdt.methods.search.climbing import climb_before
 from omdt.methods.search.effort import seconds_per_neighbour
 from omdt.methods.search.local import LocalSearch
-from omdt.methods.search.partial_tree import Leaf
+from omdt.methods.search.partial_tree import Leaf, Split
 from search_parts import model_of, started
 from strategies import environment
 
@@ -18,10 +18,11 @@ def search_of(depth: int = 3, **fields: float) -> LocalSearch:
 def test_climbs_take_a_share_of_the_time_of_the_proof(seconds: float, share: float) -> None:
     local = search_of(climbing_share=0.5, max_climbing_seconds=0.3)
     before, most = local.evaluations, share / seconds_per_neighbour(local.model)
-    climb_before(local, seconds)
+    worth = climb_before(local, seconds)
     climbed = local.evaluations - before
     # The last climb is not cut off.
     assert most <= climbed <= most + 600
+    assert worth == (seconds if share == 0 else pytest.approx(seconds * max(1.0, climbed / most)))
 
 
 def test_the_same_seed_climbs_to_the_same_tree() -> None:
@@ -42,3 +43,28 @@ def test_nothing_is_climbed_where_nothing_is_left_to_find() -> None:
     before = late.evaluations
     climb_before(late, 1e9)
     assert late.evaluations == before
+
+
+def test_climbs_that_end_where_others_ended_are_the_last_ones() -> None:
+    local = search_of(1, max_repeats=3, max_climbing_seconds=1e9)
+    climb_before(local, 1e9)
+    assert local.repeats == 3
+    before = local.evaluations
+    climb_before(local, 1e9)
+    assert local.evaluations == before
+    # With depth 1, one climb or two lead to the best tree, as the enumeration of all trees tells.
+    stumps = [Split(k, Leaf(a), Leaf(b)) for k in range(len(local.questions)) for a in range(4) for b in range(4)]
+    assert local.incumbent.value == pytest.approx(max(local.engine.evaluate(local.policy(tree)) for tree in stumps))
+
+
+def test_repeats_are_counted_from_the_last_new_end() -> None:
+    local, ends, repeats = search_of(2), [], []
+    for _ in range(25):
+        local.climb(1)
+        ends.append(local.ended)
+        repeats.append(local.repeats)
+    expected = [0]
+    for i in range(1, len(ends)):
+        expected.append(expected[-1] + 1 if ends[i] in ends[:i] else 0)
+    assert repeats == expected
+    assert max(repeats) > 1

@@ -128,3 +128,16 @@ def test_one_state_is_a_model_as_well() -> None:
     assert model.optimal_return.value == pytest.approx(2.0)
     assert model_of(ONE_STATE, 3, 5).size == SizeLimit(3, 5)
     assert model_of(ONE_STATE, None, 5).size == SizeLimit(4, 5)
+
+
+def test_whether_bounds_are_swept_is_known_without_the_order_of_the_sweeps() -> None:
+    seen = set()
+    for seed in range(60):
+        mdp = shaped_mdp(np.random.default_rng(seed))
+        for states in (1, 10_000):
+            model = model_of(mdp, swept_states=states)
+            swept = model.swept
+            assert "order" not in model.__dict__
+            assert swept == (model.order is not None and not model.acyclic), seed
+            seen.add((swept, model.acyclic))
+    assert seen == {(True, False), (False, False), (False, True)}

@@ -71,6 +71,18 @@ def test_levels_are_answered_one_by_one_until_none_is_left() -> None:
     assert len({point[2] for point in raised._watch.trace}) > 2
 
 
+def test_the_turns_of_others_give_raised_targets_no_time() -> None:
+    model = model_of(environment("frozenlake_4x4"), 2, raised_levels=(0.5,), **EAGER | {"patience": 5.0})
+    raised, main = raised_of(model)
+    let_the_proof_take_time(raised)
+    raised._watch.away += 10.0
+    raised.work(main)
+    assert raised.proven == main.top
+    raised._watch.away = 0.0
+    raised.work(main)
+    assert raised.proven < main.top
+
+
 def test_answers_count_what_symmetries_may_cost() -> None:
     model = model_of(environment("frozenlake_4x4"), 2, raised_levels=(0.5,), **EAGER)
     exact, main = raised_of(model)

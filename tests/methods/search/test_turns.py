@@ -75,6 +75,26 @@ def test_the_fine_search_waits_as_long_as_its_tables_are_estimated_to_take() -> 
     assert 50 <= at_once < 100 <= limited < 150 <= waited
 
 
+def test_the_fine_search_does_not_wait_long_for_a_bound_that_tells_nothing() -> None:
+    proof, *_ = both("frozenlake_12x12", 3, coarse_first_nodes=50)
+    proof.round(idle)
+    assert not proof._coarse.tells
+    assert proof._coarse.bound == proof._coarse._incumbent.unrestricted
+    proof.stop()
+    hopeless = nodes_before_the_fine_search(waiting_share=5.0, max_hopeless_seconds=2.0)
+    assert 100 <= hopeless < 150
+
+
+def test_the_fine_search_waits_longer_for_a_bound_that_tells_something() -> None:
+    proof, *_ = both("frozenlake_4x4", 2, coarse_first_nodes=1, max_hopeless_seconds=0.0, waiting_share=1e9)
+    while not proof._coarse.tells:
+        proof._coarse.round(idle)
+    assert proof._waiting_seconds == 0.0
+    proof._prepare()
+    assert proof._waiting_seconds == proof._settings.max_waiting_seconds
+    proof.stop()
+
+
 def test_while_it_waits_the_turns_are_those_of_a_slow_proof() -> None:
     proof, _, watch = both("frozenlake_12x12", 3, coarse_first_nodes=10, waiting_share=5.0)
     turns: list[int] = []
@@ -85,12 +105,19 @@ def test_while_it_waits_the_turns_are_those_of_a_slow_proof() -> None:
     proof.stop()
 
 
-def test_local_search_climbs_while_the_fine_search_waits_and_before_it_begins() -> None:
+@pytest.mark.parametrize("longer", [1, 3])
+def test_local_search_climbs_while_the_fine_search_waits_and_before_it_begins(longer: int) -> None:
+    """Climbs that take three times as long as they should are a third as many."""
     local = started(model_of(environment("frozenlake_12x12"), 3, coarse_first_nodes=50, waiting_share=5.0))
     coarse = CoarseSearch(local.incumbent, local.questions, local.consider, Limits(), local.watch)
     asked: list[float] = []
+
+    def climb(seconds: float) -> float:
+        asked.append(seconds)
+        return longer * seconds
+
     begin = partial(Rounds, local.incumbent, Limits(), local.watch)
-    proof = CoarseFirst(coarse, begin, local.watch, climb=asked.append)
+    proof = CoarseFirst(coarse, begin, local.watch, climb=climb)
     while proof.slow:
         proof.round(idle)
     waited = proof._coarse_seconds
@@ -99,7 +126,7 @@ def test_local_search_climbs_while_the_fine_search_waits_and_before_it_begins() 
     assert len(asked) > 2
     assert min(asked) >= 0.25
     # The fine search is prepared after one second, or a little later.
-    assert sum(asked[:-1]) == pytest.approx(waited - 1, abs=0.5)
+    assert longer * sum(asked[:-1]) == pytest.approx(waited - 1, abs=0.5 * longer)
     assert asked[-1] == proof._effort.tables
 
 

@@ -65,11 +65,16 @@ def climber(model: Model, incumbent: Incumbent, seed: int, watch: Watch) -> Clim
     return kind(model, incumbent, seed, watch)
 
 
-def climb_before(local: Climber, seconds: float) -> None:
+def climb_before(local: LocalSearch, seconds: float) -> float:
     """Climb before a proof that is estimated to take some seconds before its first round, for a share of these.
 
     A proof that takes long is made for a good tree, and one that will not end in time leaves nothing but the tree. The
-    time is estimated by the number of evaluations, so the same seed gives the same tree.
+    time is estimated by the number of evaluations, so the same seed gives the same tree. When climbs end again and
+    again where earlier ones ended, others would, too.
+
+    Returns:
+        The estimated seconds of the proof of which the climbs took their share: more than was asked for where the last
+        climb took longer.
     """
     settings, best = local.model.settings, local.incumbent
     share = min(settings.max_climbing_seconds, settings.climbing_share * seconds)
@@ -77,12 +82,16 @@ def climb_before(local: Climber, seconds: float) -> None:
     size = settings.worthwhile_gain * max(abs(best.unrestricted), abs(best.value))
     if best.unrestricted - best.value < size:
         share *= (best.unrestricted - best.value) / size
-    most = local.evaluations + share / seconds_per_neighbour(local.model)
+    each, begun = seconds_per_neighbour(local.model), local.evaluations
+    most = begun + share / each
     while local.evaluations < most and not (local.single or local.incumbent.optimal_reached):
+        if local.repeats >= settings.max_repeats:
+            break
         before = local.evaluations
         local.climb(1)
         if local.evaluations == before:
-            return
+            break
+    return seconds * max(1.0, (local.evaluations - begun) * each / share) if share > 0 else seconds
 
 
 def local_search(task: Task, limits: Limits, watch: Watch) -> TreePolicy:

@@ -42,6 +42,10 @@ class ClimbingSettings:
     """Where the unrestricted optimum is above the incumbent by less than this part of it, these seconds are fewer, in
     proportion: climbing can gain little there, and the proof is often near."""
 
+    max_repeats: int = 10
+    """Climbs in a row that end where an earlier one ended, after which there are no more before the fine search. In
+    ten cells of the paper, better trees that such climbing found came after one of these in a row at most."""
+
     seconds_per_neighbour: float = 2e-4
     """Estimated seconds per neighbour of a tree, besides those that depend on the number of states."""
 

@@ -143,7 +143,10 @@ class Fitting:
 
     def _stump_score(self, gains: Floats, states: Ints) -> float:
         """The gain of the best stump for some states."""
-        return float(self.stumps(gains, states).scores.max()) if len(states) else 0.0
+        if not len(states):
+            return 0.0
+        left, right = self.questions.sums(states, gains[states])
+        return float((left.max(axis=1) + right.max(axis=1)).max())
 
 
 def shared_leaves(leaves: int, depth: int, left_worth: float, right_worth: float) -> tuple[int, int]:

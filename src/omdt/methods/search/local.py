@@ -56,6 +56,7 @@ class LocalSearch:
         neighbours: finds the trees around a tree.
         trail: all incumbents that this search has found, one after another.
         ended: the tree with which the last climb ended, if there was one.
+        repeats: how many climbs in a row, the last one included, ended where an earlier one ended.
         evaluations: number of policies evaluated so far.
         max_evaluations: number of evaluations after which the search ends.
     """
@@ -82,6 +83,7 @@ class LocalSearch:
         self._beginnings = Beginnings(model.settings, self._all_starts(), quick_starts)
         self.trail: list[Tree] = []
         self.ended: Tree | None = None
+        self.repeats, self._ends = 0, set[Tree | None]()
         self._polished: Tree | None = None
         self._seconds, self._permitted = 0.0, True
         self.evaluations, self.max_evaluations = 0, max_evaluations
@@ -152,6 +154,8 @@ class LocalSearch:
             if not self._impatient or self._hopeful(tree):
                 self.climb_from(tree)
             self._beginnings.ended(self.evaluations - before, self._base_value, self.ended)
+            self.repeats = self.repeats + 1 if self.ended in self._ends else 0
+            self._ends.add(self.ended)
 
     def _next_start(self) -> Tree:
         """The tree from which the next climb begins."""

@@ -161,16 +161,16 @@ class Model:
         """[S] states in the order in which bounds sweep over them; None where inverses are faster."""
         if self.topological is not None:
             return self.topological[::-1]
-        if self.mdp.discount == 1:
-            return None
-        few = self.mdp.n_states < self.settings.swept_states
-        many = self.mdp.transitions.nnz > self.settings.swept_successors * self.mdp.rewards.size
-        return None if few or many else order_by_steps(self.mdp, self.optimal)
+        return order_by_steps(self.mdp, self.optimal) if self.swept else None
 
     @property
     def swept(self) -> bool:
         """Whether bounds need several sweeps over the states."""
-        return self.order is not None and not self.acyclic
+        if self.acyclic or self.mdp.discount == 1:
+            return False
+        few = self.mdp.n_states < self.settings.swept_states
+        many = self.mdp.transitions.nnz > self.settings.swept_successors * self.mdp.rewards.size
+        return not (few or many)
 
     @property
     def searchable(self) -> bool:

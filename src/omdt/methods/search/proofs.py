@@ -7,6 +7,7 @@ from omdt.methods.options import SearchOptions
 from omdt.methods.search.climbing import Climber, climb_before
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.evidence.ranges import RangeRecorder
+from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.majorant import Majorising
 from omdt.methods.search.rounds import Rounds
 from omdt.methods.search.turns import USUAL, CoarseFirst, Proof, Waiting
@@ -42,6 +43,7 @@ def begin_proof(
         return fine(may_pin=True)
     coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
     if searchable:
+        assert isinstance(local, LocalSearch), "with a discount and no rules but those about leaves, climbs have gains"
         begin = partial(fine, may_pin=True)
         return CoarseFirst(coarse, begin, watch, waiting=waiting, climb=partial(climb_before, local))
     if incumbent.model.mdp.discount == 1 and task.only_leaf_rules:

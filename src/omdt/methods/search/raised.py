@@ -49,7 +49,7 @@ class RaisedTargets:
         self._levels = list(self._settings.raised_levels) if may_raise else []
         self._frontier: Frontier | None = None
         self._jobs: list[Job] = []
-        self._begun, self._spent = watch.elapsed, 0.0
+        self._begun, self._spent = watch.worked, 0.0
         self._slice = self._settings.slice_seconds
         self.proven = incumbent.unrestricted
 
@@ -85,13 +85,13 @@ class RaisedTargets:
             return False
         while self._levels and self._target() >= self.bound(main):
             self._next_level()
-        return self.active and self._watch.elapsed - self._begun > self._settings.patience
+        return self.active and self._watch.worked - self._begun > self._settings.patience
 
     def _has_time(self, main: Frontier) -> bool:
         """Whether the proof has had its share of the time of all processes."""
         share = self._settings.proof_share if main.bound < self.proven else 1.0
         spent = self._spent + sum(job.taken for job in self._jobs)
-        seconds = (1 + self._explorers.others) * (self._watch.elapsed - self._begun) - spent
+        seconds = (1 + self._explorers.others) * (self._watch.worked - self._begun) - spent
         return seconds > share * spent
 
     def _take(self) -> None:

@@ -104,8 +104,9 @@ class Ranks:
             resolution: about how many thresholds per column count as different; with fewer values, all do.
         """
         columns, left = self.columns, scores.astype(np.float64)
-        near = self._spans(states) // (2 * resolution)
-        if not near.any():
+        few = int(np.diff(columns.offsets).max(initial=0)) <= 2 * resolution
+        near = None if few else self._spans(states) // (2 * resolution)
+        if near is None or not near.any():
             return [int(k) for k in np.argsort(-scores, kind="stable")[:count]]
         chosen: list[int] = []
         while len(chosen) < min(count, len(scores)) and (k := int(left.argmax())) >= 0 and left[k] > -np.inf:
@@ -138,16 +139,15 @@ class Ranks:
 
     def actions(self, tree: Tree, states: Ints) -> Ints:
         """[n] the actions of a complete tree in n states."""
-        actions = np.empty(len(states), dtype=np.int64)
-        stack = [(tree, np.arange(len(states)))]
-        while stack:
-            node, rows = stack.pop()
-            if isinstance(node, Split):
-                right = self.right(states[rows], node.question)
-                stack += [(node.left, rows[~right]), (node.right, rows[right])]
-            else:
-                assert isinstance(node, Leaf), "a tree with a hole has no actions"
-                actions[rows] = node.action
+        if not isinstance(tree, Split):
+            assert isinstance(tree, Leaf), "a tree with a hole has no actions"
+            return np.full(len(states), tree.action)
+        right = self.right(states, tree.question)
+        if isinstance(tree.left, Leaf) and isinstance(tree.right, Leaf):
+            return np.where(right, tree.right.action, tree.left.action)
+        actions, left = np.empty(len(states), dtype=np.int64), ~right
+        actions[left] = self.actions(tree.left, states[left])
+        actions[right] = self.actions(tree.right, states[right])
         return actions
 
 

@@ -105,8 +105,9 @@ class SearchSettings(ClimbingSettings):
     max_boxes: int = 50_000
     """Maximum number of boxes per partial tree; with more, the option bound takes longer than branching."""
 
-    max_box_operations: float = 1e10
-    """Maximum floating-point operations for the inverses of the boxes of one partial tree: a few seconds."""
+    max_box_operations: float = 3e9
+    """Maximum floating-point operations for the inverses of the boxes of one partial tree: a second or two. With more,
+    losses have closed most partial trees before."""
 
     max_box_transitions: float = 3e7
     """Transitions within all boxes of one partial tree; with more, sweeps need too much memory."""
@@ -206,6 +207,10 @@ class SearchSettings(ClimbingSettings):
 
     max_waiting_seconds: float = 20.0
     """Most estimated seconds of waiting: raised targets lower the bound long before all tables are filled."""
+
+    max_hopeless_seconds: float = 10.0
+    """The same while the bound of the coarse search is that of all policies. With binary features and deep trees it
+    stays there for minutes. inventory_management at depth 1 is proven in its second round, each estimated at seven."""
 
     leading_share: float = 1.0
     """Estimated seconds of the coarse search per second of the fine search while the coarse one has the lower bound."""

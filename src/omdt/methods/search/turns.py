@@ -101,7 +101,8 @@ class CoarseFirst:
     Time is estimated and never measured. The first nodes of the coarse search are estimated to take a second. Then the
     fine search is prepared, which tells how long it will take to fill its tables (`fine_effort`). Whether they pay is
     not known before the proof, as with skis that one may rent or buy: the fine search waits until the coarse search has
-    taken a share of that time. Afterwards the search with the lower bound has the larger share of the time.
+    taken a share of that time, and not as long while its bound is still that of all policies. Afterwards the search
+    with the lower bound has the larger share of the time.
 
     Args:
         coarse: the coarse search.
@@ -109,7 +110,8 @@ class CoarseFirst:
         watch: counts the nodes of both.
         waiting: how long the fine search waits for the coarse one.
         climb: called with the estimated seconds to fill the tables before these are filled, since they are filled for
-            the incumbent; while the fine search waits, also with the estimated seconds of the coarse one.
+            the incumbent; while the fine search waits, also with the estimated seconds of the coarse one. Returns the
+            estimated seconds that its climbs were worth, which may be more, since no climb ends in between.
     """
 
     def __init__(
@@ -119,10 +121,10 @@ class CoarseFirst:
         watch: Watch,
         *,
         waiting: Waiting = USUAL,
-        climb: Callable[[float], None] = lambda _: None,
+        climb: Callable[[float], float] = lambda seconds: seconds,
     ) -> None:
         self._coarse, self._begin, self._watch, self._waiting = coarse, begin, watch, waiting
-        self._climb, self._climbed = climb, 0.0
+        self._climb, self._climbed, self._waited = climb, 0.0, 0.0
         self._settings = coarse.model.settings
         self._fine: Rounds | None = None
         self._effort = FineEffort(0.0, 0.0)
@@ -173,10 +175,10 @@ class CoarseFirst:
             self._coarse.round(meanwhile if self.slow else idle)
             self._coarse_nodes += self._watch.nodes - before
             if self._fine is not None and self._fine.count == 0 and self._coarse_seconds >= self._climbed + CLIMB_EVERY:
-                self._climb(self._coarse_seconds - self._climbed)
-                self._climbed = self._coarse_seconds
+                self._climbed += self._climb(self._coarse_seconds - self._climbed)
         else:
             if self._fine.count == 0:
+                self._waited = self._waiting_seconds
                 self._climb(self._effort.tables)
             self._fine.round(meanwhile)
             self._fine_nodes += self._watch.nodes - before
@@ -221,15 +223,21 @@ class CoarseFirst:
         """Estimated seconds of the coarse search per second that the fine search will take to fill its tables."""
         return self._settings.waiting_share if self._waiting.effort is None else 0.0
 
+    @property
+    def _waiting_seconds(self) -> float:
+        """Estimated seconds of the coarse search before the first round of the fine one."""
+        settings = self._settings
+        waiting = min(settings.max_waiting_seconds, self._waiting_share * self._effort.tables)
+        return waiting if self._coarse.tells else min(waiting, settings.max_hopeless_seconds)
+
     def _coarse_share(self, fine: Rounds) -> float:
         """Estimated seconds that the coarse search may take altogether until the fine search has its next round."""
-        settings, effort = self._settings, self._effort
-        waiting = min(settings.max_waiting_seconds, self._waiting_share * effort.tables)
+        settings = self._settings
         if fine.count == 0:
-            return waiting
+            return self._waiting_seconds
         # Raised targets do not count here: when they are answered is a matter of seconds.
         share = settings.leading_share if self._coarse.bound < fine.steady_bound else settings.trailing_share
-        return max(waiting, share * (waiting + effort.node * self._fine_nodes))
+        return max(self._waited, share * (self._waited + self._effort.node * self._fine_nodes))
 
 
 def idle() -> None:

@@ -64,7 +64,7 @@ def test_the_cheapest_policy_is_that_of_all_policies(make: Make) -> None:
         losses = lost(model, costs.delta, allowed)
         policy, memory = np.where(forced >= 0, forced, costs.base), no_memory(model.mdp.n_states)
         for price in (0.0, 1.0, float(rng.random() * 5)):
-            prices = Prices(forced, 1.0 + price, 1.0 if price == 0 else price, 1e-12, 200)
+            prices = Prices(forced, 1.0 + price, 1.0 if price == 0 else price, -np.inf, 1e-12, 200)
             total = losses @ np.where(inside, prices.inside, prices.outside)
             found = solver.cheapest(costs, prices, policy, memory)
             size = max(float(np.abs(total).max()), 1e-300)
@@ -78,6 +78,37 @@ def test_the_cheapest_policy_is_that_of_all_policies(make: Make) -> None:
             assert model.mdp.initial @ found.values == pytest.approx(total.min(), rel=1e-5, abs=1e-8 * model.scale)
             checked += total.min() > 1e-6 * model.scale
     assert checked > 10
+
+
+def test_a_cheap_policy_ends_the_search_and_is_one_of_all_policies() -> None:
+    ended = 0
+    for seed in range(120):
+        rng = np.random.default_rng(41_000 + seed)
+        model = model_of(random_mdp(rng))
+        policies = all_policies(model.mdp)
+        if len(policies) > 300 or model.mdp.discount > 0.995:
+            continue
+        costs, S = costs_of(model), model.mdp.n_states
+        solver = DenseSolver(model, costs)
+        inside = rng.random(S) < 0.5
+        forced = np.where(inside, rng.integers(model.mdp.n_actions, size=S), -1)
+        # Losses elsewhere cost little, so it pays to avoid the states inside.
+        prices = Prices(forced, 1.01, 0.01, -np.inf, 1e-12, 200)
+        losses = lost(model, costs.delta, policies[np.all((policies == forced) | ~inside, axis=1)])
+        total = losses @ np.where(inside, prices.inside, prices.outside)
+        start = np.where(inside, forced, costs.base)
+        first, least = 1.01 * float(lost(model, costs.delta, start[None, :]).sum()), float(total.min())
+        rounding = 1e-7 * first + 1e-8 * model.scale
+        for cheap in (first + rounding, (first + least) / 2 + rounding):
+            found = solver.cheapest(costs, prices._replace(cheap=cheap), start.copy(), no_memory(S))
+            assert found.bound <= least + rounding, seed
+            assert found.loss + 0.01 * found.total <= cheap + rounding, seed
+            near = np.abs(losses.sum(axis=1) - found.total) + np.abs(losses[:, inside].sum(axis=1) - found.loss)
+            assert near.min() <= rounding, seed
+            if cheap > first:
+                assert (found.bound, found.total) == (0.0, pytest.approx(first / 1.01, abs=rounding)), seed
+        ended += first > least + 100 * rounding
+    assert ended > 10
 
 
 @pytest.mark.parametrize("make", [DenseSolver, swept])
@@ -97,7 +128,7 @@ def test_nothing_is_lost_in_states_that_are_left_out() -> None:
         some = rng.random(model.mdp.n_states) < 0.7
         without = costs._replace(delta=np.where(some[:, None], costs.delta, 0.0))
         forced = rng.integers(model.mdp.n_actions, size=model.mdp.n_states)
-        prices = Prices(forced, 1.0, 1.0, 0.0, 60)
+        prices = Prices(forced, 1.0, 1.0, -np.inf, 0.0, 60)
         solver = acyclic(model, costs)
         found = solver.among(some).cheapest(costs, prices, forced.copy(), no_memory(len(forced)))
         # Costs do not flow through states that are left out, so at most what is lost in the others is counted.
@@ -135,8 +166,10 @@ def test_the_solver_fits_the_shape_of_the_mdp() -> None:
 def test_dense_and_sparse_products_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     model = model_of(environment("frozenlake_4x4"))
     costs = costs_of(model)
-    products = []
+    changes = []
     for density in (0.0, 2.0):
         monkeypatch.setattr("omdt.methods.search.bounds.cheapest.SPARSE", density)
-        products.append(np.asarray(DenseSolver(model, costs).around.product))
-    assert products[0] == pytest.approx(products[1])
+        changes.append(DenseSolver(model, costs).around.changes)
+    assert changes[0] == pytest.approx(changes[1])
+    base = np.arange(model.mdp.n_states) * model.mdp.n_actions + costs.base
+    assert changes[0][base] == pytest.approx(np.eye(model.mdp.n_states), abs=1e-12)

@@ -54,6 +54,40 @@ def test_losses_hold_for_every_policy_within_the_budget(kind: Callable[..., Solv
     assert checked > 50
 
 
+@pytest.mark.parametrize("kind", [DenseSolver, SweptSolver])
+def test_losses_are_close_to_the_best_that_multipliers_tell(kind: Callable[..., Solver]) -> None:
+    """The maximum over λ of the least of all lines, one per policy, lies where two of them meet, or at 0."""
+    checked = 0
+    for seed in range(60):
+        rng = np.random.default_rng(31_000 + seed)
+        mdp = random_mdp(rng)
+        if mdp.n_actions**mdp.n_states > 200 or mdp.discount > 0.995:
+            continue
+        model = model_of(mdp)
+        solver = kind if kind is DenseSolver else in_order(kind, rng.permutation(mdp.n_states))
+        losses = Losses(model, model.optimal.value, everything(model), solver)
+        policies = all_policies(mdp)
+        visits = np.array([planning.occupancies(mdp, policy).value for policy in policies])
+        lost = visits * losses.delta[np.arange(mdp.n_states), policies]
+        budget = float(np.quantile(lost.sum(axis=1), 0.3)) + 1e-9
+        for _ in range(5):
+            policy = policies[rng.integers(len(policies))]
+            inside = rng.random(mdp.n_states) < 0.5
+            alike = lost[np.all((policies == policy) | ~inside, axis=1)]
+            here, beyond = alike[:, inside].sum(axis=1), alike.sum(axis=1) - budget
+            found = losses.inside(np.where(inside, policy, -1), budget, np.inf).value
+            if beyond.min() > 1e-6 * budget:
+                assert found == np.inf, seed
+            elif beyond.min() < -1e-6 * budget:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    meet = (here[:, None] - here) / (beyond - beyond[:, None])
+                multipliers = np.append(meet[np.isfinite(meet) & (meet > 0)], 0.0)
+                best = max(float((here + it * beyond).min()) for it in multipliers)
+                assert best - 0.03 * (budget + best) <= found <= best + 1e-6 * (budget + best), seed
+                checked += best > 0.05 * budget
+    assert checked > 10
+
+
 def test_the_optimum_minus_losses_is_the_return() -> None:
     for seed in range(40):
         mdp = random_mdp(np.random.default_rng(seed))

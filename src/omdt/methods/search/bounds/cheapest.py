@@ -70,6 +70,8 @@ class Prices(NamedTuple):
         forced: [S] the action of every state in F, −1 elsewhere.
         inside: cost of one unit of loss inside F.
         outside: cost of one unit of loss elsewhere.
+        cheap: `DenseSolver` ends its search with a policy that costs no more than this; the bound may then be far below
+            what the policy costs.
         tolerance: by how much losses that are found by sweeps may still change.
         iterations: most iterations of policy iteration.
     """
@@ -77,6 +79,7 @@ class Prices(NamedTuple):
     forced: Ints
     inside: float
     outside: float
+    cheap: float
     tolerance: float
     iterations: int
 
@@ -117,11 +120,17 @@ def solver_for(model: Model, costs: Costs) -> Solver:
 
 
 class Around(NamedTuple):
-    """The base policy with N = (I − γ P_base)⁻¹, its transpose, γ P N, p0·N, and the discount."""
+    """The base policy, with N = (I − γ P_base)⁻¹.
 
-    inverse: Floats
+    Attributes:
+        columns: [S, S] the transpose of N.
+        changes: [S·A, S] row s·A + a is that of (I − γ P_a) N: a unit vector for the action of the base policy.
+        visits: [S] p0·N.
+        discount: γ.
+    """
+
     columns: Floats
-    product: Floats
+    changes: Floats
     visits: Floats
     discount: float
 
@@ -135,8 +144,10 @@ class DenseSolver:
         rows = np.arange(mdp.n_states) * mdp.n_actions + costs.base
         inverse = np.linalg.inv(np.eye(mdp.n_states) - P[rows].toarray())
         self.visits: Floats = mdp.initial @ inverse
-        product = (P if P.nnz < SPARSE * P.shape[0] * P.shape[1] else P.toarray()) @ inverse
-        self.around = Around(inverse, np.ascontiguousarray(inverse.T), product, self.visits, mdp.discount)
+        changes: Floats = (P if P.nnz < SPARSE * P.shape[0] * P.shape[1] else P.toarray()) @ inverse
+        by_action = changes.reshape(mdp.n_states, mdp.n_actions, mdp.n_states)
+        np.subtract(inverse[:, None, :], by_action, out=by_action)
+        self.around = Around(np.ascontiguousarray(inverse.T), changes, self.visits, mdp.discount)
 
     def cheapest(self, costs: Costs, prices: Prices, policy: Ints, memory: Floats) -> Cheapest:
         """As in `Solver`."""

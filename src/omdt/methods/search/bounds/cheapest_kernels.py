@@ -7,6 +7,9 @@ from omdt.lapack import solve_in_place
 from omdt.mdp import EPSILON
 from omdt.methods.search.sweeps import sweep
 
+CHUNK = 8
+"""Successors that are added up between two looks at whether an action can still be the cheapest."""
+
 
 @njit(cache=True)
 def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-untyped-def]
@@ -17,7 +20,7 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
     indptr, indices, data, delta, base = costs.indptr, costs.indices, costs.discounted, costs.delta, costs.base
     forced, inside, outside, shrink = prices.forced, prices.inside, prices.outside, costs.shrink
     S, A = delta.shape
-    V = np.empty(S)
+    V, above = np.empty(S), np.empty(S)
     changed = np.empty(S, dtype=np.int64)
     bound, loss, total = 0.0, 0.0, 0.0
     for _ in range(prices.iterations):
@@ -35,7 +38,7 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
                 s = changed[i]
                 row = s * A + policy[s]
                 for j in range(n):
-                    system[i, j] = around.inverse[s, changed[j]] - around.product[row, changed[j]]
+                    system[i, j] = around.changes[row, changed[j]]
                 losses[1, i] = delta[s, policy[s]]
                 losses[0, i] = losses[1, i] if forced[s] >= 0 else 0.0
             solve_in_place(system, losses)
@@ -55,23 +58,27 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
             if not V[s] > 0.0:
                 V[s] = 0.0
             least = min(least, V[s])
-        for s in range(S):
             cost += costs.initial[s] * V[s]
+        if cost <= prices.cheap:
+            break
+        for s in range(S):
+            above[s] = V[s] - least
+        for s in range(S):
             weight, first, last = outside, 0, A
             if forced[s] >= 0:
                 weight, first, last = inside, forced[s], forced[s] + 1
             best, choice = V[s], policy[s]
             for a in range(first, last):
                 # What comes after costs at least γ `least`, which settles most actions at once.
-                q = (weight * delta[s, a] + around.discount * least) * shrink
-                if q >= best:
-                    continue
-                for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
-                    q += data[k] * (V[indices[k]] - least) * shrink
-                    if q >= best:
-                        break
-                if q < best:
-                    best, choice = q, a
+                q = weight * delta[s, a] + around.discount * least
+                k, end = indptr[s * A + a], indptr[s * A + a + 1]
+                while k < end and q * shrink < best:
+                    chunk = min(k + CHUNK, end)
+                    for i in range(k, chunk):
+                        q += data[i] * above[indices[i]]
+                    k = chunk
+                if q * shrink < best:
+                    best, choice = q * shrink, a
             excess = max(excess, V[s] - best)
             if choice != policy[s] and best < V[s] * (1 - 1e-9):
                 policy[s] = choice

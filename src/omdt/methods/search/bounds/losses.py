@@ -11,6 +11,9 @@ budget β are of interest. When the actions in a set F of states are given, what
 
 for every λ a Markov decision process with costs (1 + λ) δ on F and λ δ elsewhere (`cheapest`). The maximum over λ of
 this concave, piecewise linear function is approached by secants; λ → ∞ tells whether the budget is exceeded anyway.
+For every policy π the line loss_F(π) + λ (loss(π) − β) is above the function, whether or not π is cheapest for this λ.
+So the search for the cheapest policy may end early: for λ → ∞ with any policy within the budget, and for another λ with
+any policy whose line is no higher there than the best bound so far, since this λ cannot give a better one.
 
 **Rounding.** δ is rounded down, and what U lacks to satisfy δ ≥ 0 exactly is added to p0·U.
 """
@@ -106,7 +109,7 @@ class Losses:
             return Lost(np.inf)
         policy, memory = np.where(forced >= 0, forced, self.policy), no_memory(len(self.policy))
         tolerance, iterations = self.settings.loss_tolerance * budget, self.settings.loss_iterations
-        free = Prices(forced, 1.0, 1.0, tolerance, iterations)
+        free = Prices(forced, 1.0, 1.0, budget, tolerance, iterations)
         bound, loss, total, V = self._solver.cheapest(self._costs, free, policy, memory)
         if bound > budget:
             return Lost(np.inf, np.inf, V)
@@ -118,9 +121,9 @@ class Losses:
             if best.value >= enough or secants.close(best.value, self.settings.loss_accuracy):
                 break
             multiplier = secants.multiplier
-            prices = Prices(forced, 1.0 + multiplier, multiplier, tolerance, iterations)
-            bound, loss, total, V = self._solver.cheapest(self._costs, prices, policy, memory)
             allowance = multiplier * budget
+            prices = Prices(forced, 1.0 + multiplier, multiplier, allowance + best.value, tolerance, iterations)
+            bound, loss, total, V = self._solver.cheapest(self._costs, prices, policy, memory)
             lost = bound - allowance - 4 * EPSILON * (bound + allowance)
             if lost > best.value:
                 best = Lost(lost, multiplier, V)
@@ -154,7 +157,7 @@ class Losses:
         return restricted
 
     def _cheapest(self, forced: Ints, tolerance: float) -> Cheapest:
-        prices = Prices(forced, 1.0, 1.0, tolerance, self.settings.loss_iterations)
+        prices = Prices(forced, 1.0, 1.0, -np.inf, tolerance, self.settings.loss_iterations)
         policy = np.where(forced >= 0, forced, self.policy)
         return self._solver.cheapest(self._costs, prices, policy, no_memory(len(policy)))
 
@@ -179,7 +182,7 @@ class _Secants:
         return self._highest - best <= accuracy * (self.budget + best)
 
     def add(self, loss: float, total: float) -> None:
-        """Take the policy that is cheapest for the present λ into account."""
+        """Take a policy into account that is cheapest for the present λ, or cheap enough."""
         if total <= self.budget:
             self._within = (loss, total)
         else:

@@ -197,9 +197,11 @@ class Tables:
         return floors[region.number][action]
 
     def _best_leaf(self, region: Region, enough: float) -> tuple[float, Choice]:
-        order = np.argsort(self.losses.expected[region.states].sum(axis=0), kind="stable").tolist()
-        best, choice = np.inf, order[0]
-        for action in order:
+        order = np.argsort(self.losses.expected[region.states].sum(axis=0), kind="stable")
+        within = self.losses.delta[region.states].max(axis=0) < np.inf
+        # Without an action within the budget, the most promising one stands for all of them.
+        best, choice = enough, int(order[0])
+        for action in order[within[order]].tolist():
             loss = self.leaf(region, action, min(best, enough))
             if loss < best:
                 best, choice = loss, action

@@ -79,6 +79,7 @@ class CoarseSearch:
         self._max_vectors = max(1, limits.memory_limit * 2**20 // 3 // (8 * model.mdp.n_states))
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, CoarseNode]] = []
+        self._most_vectors = 0
         node = None if first.tree is None else self._bounding.first(first.tree)
         if node is not None:
             self._put(node)
@@ -99,6 +100,11 @@ class CoarseSearch:
     def steady_bound(self) -> float:
         """The same: there are no raised targets here."""
         return self.bound
+
+    @property
+    def tells(self) -> bool:
+        """Whether the bound is lower than what the best policy of any form returns."""
+        return self.bound < self._incumbent.unrestricted
 
     @property
     def vectors(self) -> int:
@@ -171,6 +177,7 @@ class CoarseSearch:
             tree = complete(node.tree, self._ladders)
             if tree is None:
                 heapq.heappush(self._heap, (-node.bound, next(self._counter), node))
+                self._most_vectors += len(node.arrays)
             elif self._ruling is None:
                 self._close(min(node.bound, self._evaluated(tree)))
                 self.observer.evaluated(node.tree, tree, self._bounding.known(node), node.grounds)
@@ -213,9 +220,13 @@ class CoarseSearch:
 
     def _thin(self) -> None:
         """Let the nodes of low bound start from the first values, if too many have values of their own."""
-        if self.vectors <= self._max_vectors:
+        # Counting takes a look at every node, so it is done only where there may be too many.
+        if self._most_vectors > self._max_vectors:
+            self._most_vectors = self.vectors
+        if self._most_vectors <= self._max_vectors:
             return
         self._heap.sort(key=lambda it: it[:2])
         kept = self._max_vectors // 2
         rest = [(*it[:2], it[2].forgetful()) for it in self._heap[kept:]]
         self._heap = self._heap[:kept] + rest
+        self._most_vectors = self.vectors
