@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -178,6 +179,33 @@ def test_what_a_job_raises_and_what_its_worker_loses_are_told_apart(lasting: Clu
             options.executor.submit(os.listdir, "/no such directory").result(PATIENCE)
     with on_cluster(SearchOptions()) as options:
         assert options.executor is None
+
+
+def test_a_result_that_has_arrived_counts_although_its_worker_is_lost(
+    lasting: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = cluster.connected(lasting[0])
+    gathered = client._gather
+
+    async def gathered_before_the_loss(futures: list[Any], *args: Any, **kwargs: Any) -> Any:
+        results = await gathered(futures, *args, **kwargs)
+        for future in futures:
+            client._handle_lost_data(future.key)
+        return results
+
+    monkeypatch.setattr(client, "_gather", gathered_before_the_loss)
+    try:
+        assert cluster.ClientExecutor(client).submit(divmod, 17, 5).result(PATIENCE) == (3, 2)
+    finally:
+        client.close()
+
+
+def test_a_job_that_is_cancelled_is_lost(lasting: Cluster) -> None:
+    executor = ClusterExecutor(lasting[0])
+    future = executor.submit(time.sleep, 5)
+    executor.shutdown()
+    with pytest.raises(LostWorkerError):
+        future.result(PATIENCE)
 
 
 def test_results_that_a_lost_worker_took_with_it_are_no_news(

@@ -1,10 +1,13 @@
 """Cluster: the workers of a Dask scheduler, for search and reproduce (needs the extra `dask`)."""
 
+import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import suppress
+from functools import partial
 from typing import Any, Self, TypeVar
+from weakref import WeakSet
 
 from omdt import __version__
 from omdt.errors import InputError, LostWorkerError, require
@@ -37,11 +40,47 @@ def _is_news(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith("Couldn't gather")
 
 
+class ClientExecutor(Executor):
+    """Submits jobs through a client of a scheduler.
+
+    The scheduler gives the jobs of a lost worker to another one. A result that has arrived counts, also if the worker
+    that sent it is lost in the next moment; Dask's own executor takes such a result for an error.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._under_way: WeakSet[Any] = WeakSet()
+
+    def submit(self, job: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """Let a worker call `job(*args, **kwargs)`."""
+        # The result of a pure function would be remembered, and that of a job depends on what its worker knows.
+        remote = self._client.submit(partial(job, *args, **kwargs), pure=False)
+        self._under_way.add(remote)
+        future: Future[Result] = Future()
+        self._client.loop.add_callback(_pass_on, remote, future)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Cancel what is under way; nothing is waited for."""
+        self._client.cancel(list(self._under_way))
+
+
+async def _pass_on(remote: Any, future: Future[Result]) -> None:
+    """Wait for a future of Dask in the loop of its client, and let another future have what comes of it."""
+    try:
+        result = await remote
+    except (CancelledError, asyncio.CancelledError):
+        future.set_exception(CancelledError())
+    except Exception as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
 class ClusterExecutor(Executor):
     """Submits jobs to the workers of a scheduler; a context that leaves the cluster to others.
 
-    The scheduler itself gives the jobs of a lost worker to another one. A job that has lost several workers, or whose
-    scheduler is gone, fails with `LostWorkerError`.
+    A job that has lost several workers, or whose scheduler is gone, fails with `LostWorkerError`.
 
     Raises:
         InputError: if there is no scheduler, or if a worker has another version of this package or none.
@@ -63,8 +102,7 @@ class ClusterExecutor(Executor):
             raise InputError(
                 f"a worker of {address} has omdt {others[0]} instead of {__version__}; install the same version there"
             )
-        # The result of a pure function would be remembered, and that of a job depends on what its worker knows.
-        self._executor: Executor = self._client.get_executor(pure=False)
+        self._executor = ClientExecutor(self._client)
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +115,7 @@ class ClusterExecutor(Executor):
         outer: Future[Result] = Future()
 
         def settle(inner: Future[Result]) -> None:
-            error = LostWorkerError("cancelled") if inner.cancelled() else inner.exception()
+            error = inner.exception()
             if error is None:
                 outer.set_result(inner.result())
             else:
@@ -93,7 +131,7 @@ class ClusterExecutor(Executor):
         """Cancel what is under way and leave the cluster to others; nothing is waited for."""
         # The scheduler may be gone, so that nothing can be cancelled.
         with suppress(Exception):
-            self._executor.shutdown(wait=False)
+            self._executor.shutdown()
         with suppress(Exception):
             self._client.close()
 
@@ -102,7 +140,7 @@ def _translated(error: BaseException) -> BaseException:
     """The error of a job, or `LostWorkerError` if it is not the job that failed."""
     from distributed import KilledWorker
 
-    lost = isinstance(error, KilledWorker | OSError)
+    lost = isinstance(error, KilledWorker | CancelledError | OSError)
     return LostWorkerError(f"a worker of the cluster was lost: {error}") if lost else error
 
 
