@@ -12,7 +12,7 @@ EXTRAS ?=
 # What tests, style, types and benchmarks need: every extra and the tools.
 DEVELOP := $(VENV)/.installed-all,dev
 
-.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-rules fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-trees bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives bench-rules reproduce docs gallery clean
+.PHONY: help install demo test thorough coverage lint types format fuzz fuzz-totals fuzz-rules fuzz-readers bench bench-first-use bench-formats bench-growth bench-size bench-limits bench-parallel bench-search bench-trees bench-front bench-answers bench-side-by-side bench-solvers bench-milp bench-viper bench-certificates bench-evaluation bench-objectives bench-rules bench-learn bench-coverage reproduce docs gallery clean
 
 help:
 	@echo "make install       install omdt into .venv; with extras by name: make install EXTRAS=gymnasium,report"
@@ -45,6 +45,7 @@ help:
 	@echo "make bench-certificates  time and size of certificates, and the time to check them (up to an hour)"
 	@echo "make bench-evaluation  evaluation of policies beside a plain sparse LU (a minute)"
 	@echo "make bench-rules   what each rule does to the time of a proof on six environments (some minutes)"
+	@echo "make bench-coverage  how often guaranteed returns are kept, over 500 simulated logs per row (half an hour)"
 	@echo "make bench-objectives  trees for every property of the corpus of PRISM models (up to 20 minutes; needs Storm)"
 	@echo "make reproduce     the paper's tables and figures with five seconds a run (about ten minutes on two cores)"
 	@echo "make docs          build the documentation site into site/"
@@ -163,6 +164,12 @@ bench-evaluation: $(DEVELOP)
 
 bench-rules: $(DEVELOP)
 	$(BIN)/python benchmarks/rules.py
+
+bench-coverage: $(DEVELOP)
+	$(BIN)/python benchmarks/guarantees.py
+
+bench-learn: $(DEVELOP)
+	$(BIN)/python benchmarks/learn.py
 
 bench-objectives: $(DEVELOP)
 	$(BIN)/python benchmarks/objectives.py

@@ -2,6 +2,7 @@
 
 demo.svg is what `make demo` prints, as an SVG of a terminal. report.png and plots.png are the report and the plots
 of docs/report.md; the report is shown in a browser (needs Chromium, and Pillow, which comes with matplotlib).
+learning-curve.svg is the learning curve of docs/learning-simulators.md, which takes a minute or two.
 """
 
 import subprocess
@@ -16,6 +17,7 @@ from rich.console import Console
 import omdt
 from omdt import printing
 from omdt.report import plot_regions, plot_trace, plot_tree, plot_visits, write_report
+from omdt.report.learning_curve import learning_curve
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -35,6 +37,9 @@ TEMPLATE = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/
 
 WINDOW = (1100, 1330)
 """Width and height of the browser window in pixels: the main part of the report."""
+
+CURVE_WIDTH = 720.0
+"""Width of the learning curve in pixels."""
 
 COLOURS = 128
 """Number of colours of a photograph, which makes its file a third of the size."""
@@ -71,6 +76,12 @@ def report(solution: omdt.Solution, mdp: omdt.MDP, target: Path) -> None:
     _fewer_colours(target)
 
 
+def learning(target: Path) -> None:
+    """Draw the learning curve of docs/learning-simulators.md."""
+    learned = omdt.learn("gym:CartPole-v1", max_depth=3)
+    target.write_text(learning_curve(learned.experience, CURVE_WIDTH), encoding="utf-8")
+
+
 def _fewer_colours(target: Path) -> None:
     with Image.open(target) as picture:
         few = picture.convert("RGB").quantize(COLOURS)
@@ -83,3 +94,4 @@ if __name__ == "__main__":
     found = omdt.solve(problem, max_leaf_nodes=4)
     report(found, problem, IMAGES / "report.png")
     plots(found, problem, IMAGES / "plots.png")
+    learning(IMAGES / "learning-curve.svg")

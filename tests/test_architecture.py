@@ -72,11 +72,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"choice_graph", "cluster", "norms", "planning", "processes", "solution", "systems"}
     | {"judging", "simulation", "methods", "unavailable", "watch"}
     | CERTIFYING,
+    "robust": BASIC
+    | FIRST_THREE
+    | ASKED
+    | {"norms", "mdp_checks", "methods", "planning", "robust", "solution", "systems", "watch"},
     "concluding": BASIC
     | FIRST_THREE
     | ASKED
     | {"judging", "planning", "solution", "methods", "fingerprint", "unavailable", "watch"},
-    "solving": BASIC | FIRST_THREE | ASKED | CALLED | {"concluding", "methods", "solution", "watch"},
+    "solving": BASIC | FIRST_THREE | ASKED | CALLED | {"concluding", "methods", "robust", "solution", "watch"},
     "installation": {"mdp", "methods", "solution", "solving"},
     "imitating": BASIC | FIRST_THREE | ASKED | {"methods", "watch"},
     "checking": BASIC | {"mdp", "check", "certificate", "source"},
@@ -103,6 +107,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         "unavailable",
         "watch",
     },
+    "learning": BASIC
+    | FIRST_THREE
+    | ASKED
+    | CALLED
+    | {"concluding", "fingerprint", "formats", "imitating", "learning", "methods", "norms", "planning", "processes"}
+    | {"robust", "solution", "solving", "source", "watch"},
     "environments": BASIC | FIRST_THREE | {"environments", "source"},
     "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "objective", "properties", "source"},
     "export": BASIC | FIRST_THREE | {"export"},

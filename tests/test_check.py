@@ -319,7 +319,8 @@ def change_a_number(record: list[Any], rng: np.random.Generator) -> None:
         )
 
 
-def test_a_search_that_lies_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("block", sampled(range(3), 3))
+def test_a_search_that_lies_is_caught(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that closes every case at once, with the evidence it has, proves no bound that a tree exceeds."""
 
     def close(self: Recorder, tree: Tree, ground: Ground) -> bool:
@@ -328,8 +329,7 @@ def test_a_search_that_lies_is_caught(tmp_path: Path, monkeypatch: pytest.Monkey
         self._records.close(number, ground, step)
         return True
 
-    lies = 0
-    for seed in range(3000, 3060):
+    for seed in range(3000 + 20 * block, 3020 + 20 * block):
         proven = Proven.random(seed, tmp_path / "c")
         best, value = proven.best, proven.solution.value
         false = best - 0.1 * max(abs(best), 1e-9)
@@ -344,8 +344,6 @@ def test_a_search_that_lies_is_caught(tmp_path: Path, monkeypatch: pytest.Monkey
         assert bound < best
         with pytest.raises(check.RejectedError):
             proven.check(bound=bound)
-        lies += 1
-    assert lies == 60
 
 
 def asked(solution: Solution) -> tuple[int | None, int | None]:

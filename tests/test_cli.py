@@ -97,11 +97,11 @@ def test_help_lists_the_commands(run):
     assert status == 0
     words = re.findall(r"^│ (\w+) |^╭─ (\w+) ", out, flags=re.M)
     listed = [command or f"{heading}:" for command, heading in words]
-    commands = ["solve", "front", "alternatives", "compare", "export", "report", "check", "reproduce"]
+    commands = ["solve", "learn", "front", "alternatives", "compare", "export", "report", "check", "reproduce"]
     assert listed == ["Options:", "Problems:", "envs", "info", "Trees:", *commands, "Installation:", "doctor"]
 
 
-@pytest.mark.parametrize("command", ["envs", "info", "solve", "compare", "alternatives", "doctor"])
+@pytest.mark.parametrize("command", ["envs", "info", "solve", "learn", "compare", "alternatives", "doctor"])
 def test_every_command_has_help(run, command):
     status, out, _ = run(command, "--help")
     assert status == 0

@@ -170,7 +170,7 @@ def test_the_command_line_tells_unless_it_is_quiet(
 
 
 @pytest.mark.parametrize(
-    "command", ["envs", "solve", "front", "alternatives", "compare", "check", "reproduce", "doctor"]
+    "command", ["envs", "solve", "learn", "front", "alternatives", "compare", "check", "reproduce", "doctor"]
 )
 def test_every_long_command_has_the_flag(command: str, run: Run) -> None:
     status, output, _ = run(command, "--help")

@@ -8,7 +8,7 @@ import pytest
 import omdt
 
 PROMISED = {"MDP", "make", "read", "solve", "evaluate", "load", "Solution", "Splits", "TreePolicy", "simulate", "write"}
-PROMISED |= {"alternatives", "compare", "imitate", "from_gymnasium", "from_quantecon", "from_pymdptoolbox"}
+PROMISED |= {"alternatives", "compare", "imitate", "learn", "from_gymnasium", "from_quantecon", "from_pymdptoolbox"}
 
 
 def test_promised_names_are_there():

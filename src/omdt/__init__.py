@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from omdt.formats.from_pymdptoolbox import from_pymdptoolbox as from_pymdptoolbox
     from omdt.formats.from_quantecon import from_quantecon as from_quantecon
     from omdt.imitating import imitate as imitate
+    from omdt.learning.learn import learn as learn
+    from omdt.learning.learned import Learned as Learned
     from omdt.mdp import MDP as MDP
     from omdt.objective import Objective as Objective
     from omdt.planning import evaluate as evaluate
+    from omdt.robust.interval_mdp import IntervalMDP as IntervalMDP
     from omdt.rules import Rules as Rules
     from omdt.simulation import simulate as simulate
     from omdt.solution import Solution as Solution
@@ -34,6 +37,8 @@ _HOME = {
     "Front": "tradeoffs.front_points",
     "InputError": "errors",
     "InputWarning": "errors",
+    "IntervalMDP": "robust.interval_mdp",
+    "Learned": "learning.learned",
     "MDP": "mdp",
     "Objective": "objective",
     "Rules": "rules",
@@ -48,6 +53,7 @@ _HOME = {
     "from_quantecon": "formats.from_quantecon",
     "front": "tradeoffs.front",
     "imitate": "imitating",
+    "learn": "learning.learn",
     "load": "solution",
     "make": "environments",
     "read": "formats",

@@ -145,7 +145,7 @@ class Gym:
 
     def _labelled(self, observation: Any) -> tuple[Floats, int]:
         """Add an observation with the teacher's action to the table."""
-        row, label = _numbers(observation), self._label(observation)
+        row, label = _numbers(observation), self.label(observation)
         if len(row) != len(self.feature_names):
             raise InputError(f"an observation has {len(row)} numbers, but the first had {len(self.feature_names)}")
         self._observations.append(row)
@@ -153,7 +153,8 @@ class Gym:
         self._importance.append(1.0 if self.q_values is None else self._cost(observation))
         return row, label
 
-    def _label(self, observation: Any) -> int:
+    def label(self, observation: Any) -> int:
+        """The number of the teacher's action."""
         answer = self.teacher.predict(observation, **self.ask)
         if not isinstance(answer, tuple) or np.size(answer[0]) != 1:
             raise InputError(

@@ -1,6 +1,6 @@
 """The one verb: solve(mdp, …) runs a method, recomputes the value of its tree, and refuses a false claim."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from omdt.concluding import References, concluded
@@ -11,6 +11,8 @@ from omdt.methods.options import Options
 from omdt.methods.registry import Method, method_named, owners
 from omdt.objective import DISCOUNTED_RETURN, Asked, Objective, objective_of
 from omdt.progress import words
+from omdt.robust.interval_mdp import IntervalMDP
+from omdt.robust.solution import robust_solution
 from omdt.rules import FALLBACK, AvailableOnly, Rule, Rules, rules_of
 from omdt.solution import Solution
 from omdt.splits import Splits
@@ -20,9 +22,9 @@ from omdt.verbs import verb
 from omdt.watch import TracePoint, Watch, one_thread
 
 
-@verb(words.solving, owners)
+@verb(words.solving, owners, also=IntervalMDP)
 def solve(
-    mdp: MDP,
+    mdp: MDP | IntervalMDP,
     *,
     max_depth: int | None = None,
     max_leaf_nodes: int | None = None,
@@ -43,7 +45,8 @@ def solve(
     """The best decision tree policy of limited size that the method finds, with its exact value and a bound.
 
     Args:
-        mdp: the problem; a Gymnasium environment with a table of transitions is converted first.
+        mdp: the problem; a Gymnasium environment with a table of transitions is converted first. For an `IntervalMDP`
+            every figure is a guaranteed return, in the worst case; only the size and the limits can be given then.
         max_depth: maximum number of questions on any path.
         max_leaf_nodes: maximum number of leaves.
         method: the name of a method: search, milp, viper, iddt or copy.
@@ -74,6 +77,11 @@ def solve(
     how = method_named(method)
     chosen = how.made_options(options)
     size = Size(max_depth, max_leaf_nodes)
+    if isinstance(mdp, IntervalMDP):
+        further = {"method": method != "search", "splits": splits, "unavailable": unavailable != FALLBACK}
+        _check_robust({**further, "rules": rules, "objective": objective != DISCOUNTED_RETURN, **options})
+        limits = Limits(time_limit, gap, seed, 1, memory_limit, node_limit)
+        return robust_solution(mdp, size, limits, Watch(time_limit, progress, limits.node_limit))
     threads = default_threads(how, chosen) if threads is None else threads
     limits = Limits(time_limit, gap, seed, threads, memory_limit, node_limit)
     objective = objective_of(objective)
@@ -88,6 +96,13 @@ def solve(
         before = References.of(task, watch)
     claim = how.run(task, limits, watch, chosen)
     return concluded(task, claim, how, limits, watch, before, certifying=certifying)
+
+
+def _check_robust(given: Mapping[str, object]) -> None:
+    """Raise for the first of these arguments that says something, as none of them is for interval MDPs."""
+    for name, value in given.items():
+        if value:
+            raise InputError(f"{name} is not for interval MDPs; give a size, limits and a seed only")
 
 
 def default_threads(how: Method, options: Options) -> int:

@@ -1,14 +1,15 @@
-"""Verbs: what `omdt.solve`, `front`, `alternatives` and `compare` have in common when they are called.
+"""Verbs: what `omdt.solve`, `front`, `alternatives`, `compare` and `learn` have in common when they are called.
 
-Their first argument is an MDP, or a Gymnasium environment with a table of transitions, which becomes one. A parameter
-that does not exist is answered with the one that was probably meant. In a notebook they show how far they are.
+Their first argument is an MDP, or a Gymnasium environment with a table of transitions, which becomes one; that of
+`learn` is a simulator or a log. A parameter that does not exist is answered with the one that was probably meant. In a
+notebook they show how far they are.
 """
 
 import inspect
 from collections.abc import Callable, Collection
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from omdt.errors import AssumedDiscountWarning, InputError, warn_input
 from omdt.formats.options import ReadOptions
@@ -23,13 +24,14 @@ Result = TypeVar("Result")
 
 
 def verb(
-    known: Callable[..., Known], further: Callable[[], Collection[str]] = tuple
+    known: Callable[..., Known], further: Callable[[], Collection[str]] = tuple, also: type | tuple[()] = ()
 ) -> Callable[[Callable[P, Result]], Callable[P, Result]]:
-    """The decorator of a verb, whose first parameter is `mdp`, and which has a parameter `progress`.
+    """The decorator of a verb, which has a first parameter that it is about, and a parameter `progress`.
 
     Args:
         known: what the arguments of `progress` say.
         further: the names of the keywords that it takes besides its parameters.
+        also: a kind of thing that it takes as it is, besides MDPs.
     """
 
     def decorator(function: Callable[P, Result]) -> Callable[P, Result]:
@@ -39,13 +41,13 @@ def verb(
         @wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> Result:
             _check_names(function.__name__, kwargs, named, further, open_ended=len(named) < len(parameters))
-            given = args[0] if args else kwargs.pop("mdp", None)
-            mdp = problem_of(given, kwargs.get("objective"))
+            given = args[0] if args else kwargs.pop(named[0], None)
+            about: Any = given if isinstance(given, also) else problem_of(given, kwargs.get("objective"))
             if kwargs.get("progress") is not None:
-                return function(mdp, *args[1:], **kwargs)  # type: ignore[arg-type]
-            with live(f"{function.__name__} {mdp.name}", known) as listener:
+                return function(about, *args[1:], **kwargs)  # type: ignore[arg-type]
+            with live(f"{function.__name__} {_name(about)}", known) as listener:
                 kwargs["progress"] = listener
-                return function(mdp, *args[1:], **kwargs)  # type: ignore[arg-type]
+                return function(about, *args[1:], **kwargs)  # type: ignore[arg-type]
 
         return called
 
@@ -61,6 +63,12 @@ def _check_names(
             continue
         if meant(keyword, named) is not None or not open_ended:
             raise InputError(f"omdt.{name} has no parameter {keyword!r:.40}{hint(keyword, named)}")
+
+
+def _name(about: object) -> str:
+    """What a problem, a simulator or a log is called while work on it goes on."""
+    name = about if isinstance(about, str) else getattr(about, "name", None)
+    return name if isinstance(name, str) else type(about).__name__
 
 
 def problem_of(given: object, objective: object = None) -> MDP:
@@ -95,7 +103,8 @@ def _from_environment(env: object, objective: object) -> MDP:
     if not getattr(env.unwrapped, "P", None):  # type: ignore[attr-defined]
         raise InputError(
             f"{kind} has no table of transitions P[state][action], so no tree can be proven optimal for it; "
-            "omdt.imitate(env, teacher, max_depth=3) turns a teacher's policy into a tree"
+            "omdt.learn(env, max_depth=3) learns a tree by playing, and omdt.imitate(env, teacher, max_depth=3) turns "
+            "a teacher's policy into one"
         )
     asked = Objective.parse(objective) if isinstance(objective, str) else objective
     discount = ReadOptions(objective=asked if isinstance(asked, Objective) else None).discount_or(None)

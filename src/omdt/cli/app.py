@@ -19,6 +19,7 @@ from omdt.cli.envs import envs
 from omdt.cli.export import export
 from omdt.cli.front import front
 from omdt.cli.info import info
+from omdt.cli.learn import learn
 from omdt.cli.messages import tell
 from omdt.cli.quiet import with_quiet
 from omdt.cli.report import report
@@ -35,12 +36,12 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Problems": (envs, info),
-    "Trees": (solve, front, alternatives, compare, export, report, check, reproduce),
+    "Trees": (solve, learn, front, alternatives, compare, export, report, check, reproduce),
     "Installation": (doctor,),
 }
 """The commands under the headings of the help."""
 
-LONG = (envs, solve, front, alternatives, compare, check, reproduce, doctor)
+LONG = (envs, solve, learn, front, alternatives, compare, check, reproduce, doctor)
 """The commands that show progress."""
 
 for heading, commands in COMMANDS.items():

@@ -38,6 +38,7 @@ def check(
         stated_objective(data),
         data["discount"],
         data.get("fallback"),
+        "experience" in data,
     )
     found = find("check", record, Given(problem, settings, labels, asked))
     try:

@@ -1,12 +1,13 @@
 """What the commands tell the user besides their results: messages, and errors in the words of the command line."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
-from omdt.errors import InputError, OutputError
+from omdt.errors import InputError, InputWarning, OutputError
 from omdt.methods.options import UnknownOptionError
 from omdt.methods.registry import METHODS
 
@@ -26,13 +27,17 @@ FLAGS = {
     "unavailable": "--unavailable",
     "within": "--within",
     "limit": "--limit",
+    "steps": "--steps",
+    "bins": "--bins",
+    "confidence": "--confidence",
+    "episodes": "--episodes",
 } | {
     name: declared.flag
     for method in METHODS.values()
     for name, declared in method.options.declared().items()
     if declared.flag is not None
 }
-"""The flag that sets each parameter of `omdt.solve`, `omdt.compare` and `omdt.alternatives`."""
+"""The flag that sets each parameter of `omdt.solve`, `omdt.compare`, `omdt.alternatives` and `omdt.learn`."""
 
 
 def tell(message: str) -> None:
@@ -55,6 +60,20 @@ def naming_flags() -> Iterator[None]:
         if name in FLAGS:
             raise InputError(f"{FLAGS[name]} is {rest}") from None
         raise
+
+
+@contextmanager
+def hearing() -> Iterator[list[InputWarning]]:
+    """A list of what was assumed about the user's input, or is doubtful; complete when the context ends."""
+    found: list[InputWarning] = []
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", InputWarning)
+        yield found
+    for warning in heard:
+        if isinstance(warning.message, InputWarning):
+            found.append(warning.message)
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 @contextmanager

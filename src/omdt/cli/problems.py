@@ -1,12 +1,11 @@
 """The MDP that a PROBLEM names."""
 
 import os
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from omdt.cli.messages import naming_flags, tell
+from omdt.cli.messages import hearing, naming_flags, tell
 from omdt.errors import InputWarning
 
 if TYPE_CHECKING:
@@ -57,14 +56,10 @@ def loaded(
     from omdt.formats import parse_parameters as parse_outside
     from omdt.formats import read
 
-    with naming_flags(), warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always", InputWarning)
+    with naming_flags(), hearing() as assumed:
         parameters = parse_outside(problem, settings or [])
         mdp = read(problem, discount=discount, fallback=fallback, objective=objective, **parameters)
-    for warning in heard:
-        if not issubclass(warning.category, InputWarning):
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return mdp, [warning.message for warning in heard if isinstance(warning.message, InputWarning)]
+    return mdp, assumed
 
 
 def from_outside(problem: str) -> bool:

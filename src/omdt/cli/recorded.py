@@ -30,6 +30,7 @@ class Recorded:
         objective: what was asked, as `Task.asked` has it.
         discount: that of the problem that was solved.
         fallback: what is played instead of an unavailable action.
+        learned: whether the problem is a model that was learned.
     """
 
     path: Path
@@ -39,6 +40,7 @@ class Recorded:
     objective: str | None
     discount: float
     fallback: str | None
+    learned: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,11 @@ def find(command_name: str, solution: Recorded, given: Given) -> Found:
 def _named(solution: Recorded, given: Given, again: Callable[[str], str]) -> tuple[str, Sequence[str], Sequence[str]]:
     """PROBLEM, its settings and its labels: those that the user names, otherwise those that are recorded."""
     settings: Sequence[str] = ()
+    if given.problem is None and solution.learned and solution.source is None:
+        raise InputError(
+            f"the model that {solution.path} was learned with was not kept; learn it again with --model FILE.npz, or "
+            f"name the file if there is one: {again('FILE.npz')}"
+        )
     if given.problem is None:
         name, settings, labels = recorded(solution.problem, solution.source, again)
     else:

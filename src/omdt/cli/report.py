@@ -49,7 +49,7 @@ def report(
     """One HTML page on a solution: what it earns, its rules, what each is worth, and the details of the proof."""
     from omdt.files import check_writable
     from omdt.report import write_report
-    from omdt.report.commands import solve_command
+    from omdt.report.commands import learn_command, solve_command
     from omdt.solution import load
     from omdt.tradeoffs.front_points import load_front
 
@@ -66,19 +66,20 @@ def report(
         solved.objective,
         solved.discount,
         solved.fallback,
+        solved.experience is not None,
     )
     given = Given(problem, settings, labels, asked, solved.discount if discount is None else discount)
     found = find("report", record, given)
-    commands = [
-        solve_command(solved, problem=found.name, settings=found.settings, labels=found.labels, output=solution),
-        shlex.join(["omdt", *sys.argv[1:]]),
-    ]
+    if solved.experience is None:
+        made = solve_command(solved, problem=found.name, settings=found.settings, labels=found.labels, output=solution)
+    else:
+        made = learn_command(solved, output=solution)
     write_report(
         solved,
         found.mdp,
         target,
         objective=found.objective,
-        commands=commands,
+        commands=[made, shlex.join(["omdt", *sys.argv[1:]])],
         front=sizes,
         title=title,
         unit=unit,

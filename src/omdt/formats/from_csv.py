@@ -30,18 +30,22 @@ SEPARATORS = ",;\t|"
 
 def read(path: Path, options: ReadOptions) -> MDP:
     """Read an MDP from a table of transitions; actions that a state has no rows for are not available in it."""
-    table = _table(path)
-    if not table.columns:
-        raise InputError(f"{path} is empty; its first line must name the columns")
+    table = table_in(path)
     discount = discount_or_default(path, options.discount_or(None))
     return mdp_of(table, discount=discount, fallback=options.fallback, name=str(path))
 
 
-def _table(path: Path) -> Table:
-    """The table of a file; its rows are read when they are asked for."""
+def table_in(path: Path) -> Table:
+    """The table of a file; its rows are read when they are asked for.
+
+    Raises:
+        InputError: if the file is empty.
+    """
     separator = _separator(path)
     rows = _rows(path, separator)
     line, header = next(rows, (1, []))
+    if not header:
+        raise InputError(f"{path} is empty; its first line must name the columns")
     return Table(
         name=str(path),
         columns=tuple(name.strip() for name in header),

@@ -22,9 +22,13 @@ NAME = "data frame"
 
 def from_dataframe(frame: Any, *, discount: float | None = None, fallback: str | None = None, name: str = NAME) -> MDP:
     """See `MDP.from_dataframe`."""
+    return mdp_of(table_of(frame, name), discount=discount_or_default(name, discount), fallback=fallback, name=name)
+
+
+def table_of(frame: Any, name: str) -> Table:
+    """The table of a data frame."""
     columns = _columns(frame)
-    table = Table(name, tuple(columns), _rows(columns, name), lambda row: _place(name, row))
-    return mdp_of(table, discount=discount_or_default(name, discount), fallback=fallback, name=name)
+    return Table(name, tuple(columns), _rows(columns, name), lambda row: _place(name, row))
 
 
 def _place(name: str, row: int) -> str:

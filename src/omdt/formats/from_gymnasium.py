@@ -25,7 +25,14 @@ ACTION_NAMES = {
     "FrozenLakeEnv": ("left", "down", "right", "up"),
     "CliffWalkingEnv": ("up", "right", "down", "left"),
     "TaxiEnv": ("south", "north", "east", "west", "pickup", "dropoff"),
+    "BlackjackEnv": ("stick", "hit"),
+    "CartPoleEnv": ("push left", "push right"),
+    "MountainCarEnv": ("push left", "coast", "push right"),
+    "AcrobotEnv": ("torque −1", "torque 0", "torque +1"),
+    "LunarLander": ("engines off", "left engine", "main engine", "right engine"),
 }
+"""Names of the actions of environments that do not name them."""
+
 DECODED_NAMES = {"TaxiEnv": ("taxi row", "taxi column", "passenger", "destination")}
 GRID_NAMES = ("row", "column")
 
@@ -64,8 +71,8 @@ def from_gymnasium(
             "changes the destination"
         )
     S = len(P)
-    choices, ending = _choices(P, _action_names(env, action_names), kind)
-    X, names = _observations(env, features, S)
+    choices, ending = _choices(P, named_actions(env, action_names), kind)
+    X, names = state_features(env, features, S)
     p0 = _initial(env, initial, S)
     if ending is not None:
         X, p0 = np.vstack([X, X[ending]]), np.append(p0, 0.0)
@@ -80,7 +87,7 @@ def from_gymnasium(
     )
 
 
-def _current(env_id: str) -> str:
+def current(env_id: str) -> str:
     """The newest version of an environment where the one that is asked for is out of date."""
     from gymnasium.envs.registration import find_highest_version, get_env_id, parse_env_id, registry
 
@@ -109,7 +116,7 @@ def make_gymnasium(
     import gymnasium
 
     try:
-        env = gymnasium.make(_current(env_id), **parameters)
+        env = gymnasium.make(current(env_id), **parameters)
     except Exception as error:
         # Parameters reach the environment's own code, which may raise anything about them.
         raise InputError(f"Gymnasium cannot make {env_id!r}: {type(error).__name__}: {error}") from None
@@ -156,7 +163,8 @@ def _outcomes(outcomes: Any, S: int, where: str) -> Floats:
     return table
 
 
-def _action_names(env: Any, names: Sequence[str]) -> tuple[str, ...]:
+def named_actions(env: Any, names: Sequence[str] = ()) -> tuple[str, ...]:
+    """A names of the actions: those that are given, the known ones, or numbered ones."""
     known = tuple(names) or ACTION_NAMES.get(type(env).__name__, ())
     A = int(env.action_space.n)
     if known and len(known) != A:
@@ -164,7 +172,7 @@ def _action_names(env: Any, names: Sequence[str]) -> tuple[str, ...]:
     return known or tuple(f"action_{a}" for a in range(A))
 
 
-def _observations(env: Any, features: Callable[[int], ArrayLike] | None, S: int) -> tuple[Floats, tuple[str, ...]]:
+def state_features(env: Any, features: Callable[[int], ArrayLike] | None, S: int) -> tuple[Floats, tuple[str, ...]]:
     """[S, F] the features of the environment's states, and their names where they are known."""
     kind = type(env).__name__
     shape = np.shape(env.desc) if hasattr(env, "desc") else getattr(env, "shape", ())

@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from omdt.counting import counted
+from omdt.printing.experiences import CHOSEN, ON_MODEL, learned_from, world, world_figures
 from omdt.printing.plain import escape, line, number
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def show(solution: "Solution", console: "Console") -> None:
         line(console, printable(solution.wording.doing))
     line(console, "")
     line(console, tree.to_text() + "\n")
+    if solution.experience is not None:
+        _show_world(solution, console)
     console.print(_figures(solution))
     for sentence in solution.replaced_words():
         line(console, sentence)
@@ -35,16 +38,43 @@ def show(solution: "Solution", console: "Console") -> None:
     amount, unit = solution.effort
     effort = f"{amount:.2f} s" if unit == "seconds" else counted(int(amount), "node")
     console.print(f"\n{_verdict(solution)} [dim]({solution.method}, {effort})[/dim]")
+    if solution.experience is not None and not solution.proven:
+        line(console, CHOSEN[solution.experience.origin])
 
 
-def _figures(solution: "Solution") -> "Table":
-    """Value, bound and returns, with what they mean."""
+def _show_world(solution: "Solution", console: "Console") -> None:
+    """Print what is known of a learned tree in the world, and a heading for what is about the learned model."""
+    from omdt.tree import printable
+
+    experience = solution.experience
+    assert experience is not None
+    line(console, printable(f"{_capital(learned_from(experience))}."))
+    line(console, f"\n{_capital(world(experience))}:")
+    table = _grid()
+    for figure in world_figures(solution):
+        table.add_row(figure.name, figure.amount, escape(printable(figure.meaning)))
+    console.print(table)
+    line(console, f"\n{_capital(ON_MODEL)}, discounted by {solution.discount:.12g}:")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _grid() -> "Table":
+    """A table of names, figures and meanings."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(justify="right")
     table.add_column(style="dim")
+    return table
+
+
+def _figures(solution: "Solution") -> "Table":
+    """Value, bound and returns, with what they mean."""
+    table = _grid()
     table.add_row("value", number(solution.value), _meaning_of_value(solution))
     table.add_row("bound", number(solution.shown_bound), _meaning_of_bound(solution))
     for name, value, error, meaning in (
@@ -73,13 +103,14 @@ def _meaning_of_value(solution: "Solution") -> str:
         return escape(printable(f"infinite: this tree may never come to {solution.wording.target}"))
     what = "value" if solution.wording.named else solution.wording.what
     paid = solution.stated_rules is not None and solution.stated_rules.has_prices
-    return escape(printable(f"exact {what} of this tree{', after its questions are paid' if paid else ''}"))
+    where = "" if solution.experience is None else f" {ON_MODEL}"
+    return escape(printable(f"exact {what} of this tree{where}{', after its questions are paid' if paid else ''}"))
 
 
 def _meaning_of_bound(solution: "Solution") -> str:
     from omdt.tree import printable
 
-    better = solution.wording.better
+    better = solution.wording.better + ("" if solution.experience is None else f" {ON_MODEL}")
     trees = f"tree of {solution.size.words or 'any size'}"
     several = len(solution.rules) > 1
     trees += " that keeps the rules" if several else escape(printable(solution.restriction))
@@ -94,9 +125,11 @@ def _verdict(solution: "Solution") -> str:
     if solution.proven:
         gap = relative_gap(solution.value, solution.value + solution.excess, solution.scale)
         within = "" if solution.excess == 0 else f" within a gap of {gap:.2g}"
-        return f"[bold green]proven optimal[/bold green]{within}"
+        where = "" if solution.experience is None else f" {ON_MODEL}"
+        return f"[bold green]proven optimal[/bold green]{where}{within}"
     share = solution.on_scale(solution.excess)
     # A tree that is much worse than random has more than the whole way before it.
     way = f", {share:.2%} of the way from random to optimal" if share is not None and share <= 10 else ""
     room = solution.wording.room(solution.excess, f"{solution.excess:.3g}")
-    return f"[bold yellow]not proven[/bold yellow]: a better tree may {room}{way}"
+    where = "" if solution.experience is None else f"{ON_MODEL} "
+    return f"[bold yellow]not proven[/bold yellow]: {where}a better tree may {room}{way}"

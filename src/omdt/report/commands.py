@@ -1,4 +1,4 @@
-"""The command that makes a solution, from what the solution records."""
+"""The commands that make solutions, from what the solutions record."""
 
 import shlex
 from collections.abc import Sequence
@@ -44,6 +44,30 @@ def solve_command(
     if output is not None:
         words += ["--output", str(output)]
     return printable(shlex.join(words) + _in_python(solution))
+
+
+def learn_command(solution: Solution, *, output: Path | None = None) -> str:
+    """The `omdt learn` that makes a learned solution.
+
+    If a time limit or Ctrl-C ended the run, the tree need not be the same again.
+
+    Args:
+        solution: the solution, which was learned.
+        output: the file that the solution was written to.
+    """
+    experience = solution.experience
+    assert experience is not None
+    words = ["omdt", "learn", experience.source]
+    for flag, number in (("--depth", solution.max_depth), ("--leaves", solution.max_leaf_nodes)):
+        words += [] if number is None else [flag, str(number)]
+    for name, setting in experience.settings:
+        words += [f"--{name.replace('_', '-')}", repr(setting)]
+    words += ["--discount", repr(solution.discount), "--seed", str(solution.seed)]
+    if solution.source is not None:
+        words += ["--model", solution.source.spelled()]
+    if output is not None:
+        words += ["--output", str(output)]
+    return printable(shlex.join(words))
 
 
 def rule_flags(rules: Rules) -> list[str]:

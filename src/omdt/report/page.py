@@ -22,12 +22,13 @@ from omdt.objective import Asked, recorded
 from omdt.report import lists, words
 from omdt.report.amounts import Amounts
 from omdt.report.analysis import Analysis, analyse
-from omdt.report.commands import solve_command
+from omdt.report.commands import learn_command, solve_command
 from omdt.report.curve import anytime_curve
 from omdt.report.drawing import drawn
 from omdt.report.embedded import map_data, node_data
 from omdt.report.front import front_section, front_table
 from omdt.report.lead import lead
+from omdt.report.learning import learned_lead, learning_section
 from omdt.report.obeying import obeyed
 from omdt.solution import Solution
 from omdt.tradeoffs.front_points import Front
@@ -96,7 +97,7 @@ def report_html(
         **_details(solution, mdp, analysis),
         obeyed=obeyed(solution, mdp, objective, amounts, rule_seconds),
         title=printable(solution.problem if title is None else title),
-        commands=[printable(command) for command in commands] or [solve_command(solution)],
+        commands=[printable(command) for command in commands] or [_command(solution)],
         front="" if front is None else Markup(front_section(front)),
         front_table="" if front is None else Markup(front_table(front)),
     )
@@ -130,6 +131,11 @@ def write_report(
     write_whole(Path(path), lambda stream: stream.write(page.encode()))
 
 
+def _command(solution: Solution) -> str:
+    """The command that makes a solution."""
+    return solve_command(solution) if solution.experience is None else learn_command(solution)
+
+
 def _amounts(solution: Solution, unit: str) -> Amounts:
     """How the figures are written."""
     probability = solution.wording.noun == "probability"
@@ -150,7 +156,8 @@ def _main_part(solution: Solution, analysis: Analysis, amounts: Amounts) -> dict
         "script_hash": f"sha256-{digest}",
         "script": Markup(script),
         "style": Markup(_resource("page.css")),
-        "lead": lead(solution, analysis.shortfall, amounts),
+        "lead": _lead(solution, analysis, amounts),
+        "learned": learning_section(solution),
         "figures": lists.figures(solution, amounts),
         "drawing": Markup(drawn(tree, analysis)),
         "rules": lists.rules(tree, analysis, conditions, amounts),
@@ -158,6 +165,12 @@ def _main_part(solution: Solution, analysis: Analysis, amounts: Amounts) -> dict
         "legend": lists.legend(tree, analysis),
         "data": {"nodes": node_data(tree, analysis, conditions), "map": map_data(tree, analysis)},
     }
+
+
+def _lead(solution: Solution, analysis: Analysis, amounts: Amounts) -> list[str]:
+    """The first sentences: about the problem, or about the world and then about the model that was learned of it."""
+    sentences = lead(solution, analysis.shortfall, amounts)
+    return sentences if solution.experience is None else learned_lead(solution, sentences, amounts)
 
 
 def _details(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, object]:
@@ -174,6 +187,7 @@ def _details(solution: Solution, mdp: MDP, analysis: Analysis) -> dict[str, obje
         "endless": _lost_for_ever(analysis),
         "verdict": words.verdict(solution),
         "counted": counted,
+        "printable": printable,
         "replaced": [words.sentence(text) for text in solution.replaced_words()],
         "number": words.number,
         "normalised": words.normalised,

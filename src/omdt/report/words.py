@@ -8,6 +8,7 @@ import numpy as np
 
 from omdt.counting import counted
 from omdt.mdp import Floats
+from omdt.printing.experiences import ON_MODEL
 from omdt.solution import Solution, Stop, relative_gap
 from omdt.tree import LEAF, Range, TreePolicy, printable
 
@@ -86,15 +87,16 @@ def size_limit(solution: Solution) -> str:
 def verdict(solution: Solution) -> Verdict:
     """Whether the tree is proven optimal, and what that means."""
     trees, says = size_limit(solution), solution.wording
+    where = "" if solution.experience is None else f" {ON_MODEL}"
     if solution.excess == 0:
-        return Verdict("Proven optimal", f"No {trees} {says.better} than this one.")
-    room = f"No {trees} {says.better} than {number(solution.shown_bound)}"
+        return Verdict(f"Proven optimal{where}", f"No {trees} {says.better} than this one{where}.")
+    room = f"No {trees} {says.better}{where} than {number(solution.shown_bound)}"
     if math.isfinite(solution.excess):
         room += f", which is {number(solution.excess)} {'below' if says.minimised else 'above'} this one"
     if solution.proven:
         gap = relative_gap(solution.value, solution.shown_bound, solution.scale)
         gaps = f"({percent(gap)}); a gap of {percent(solution.requested_gap)} was asked for."
-        return Verdict("Proven optimal within the gap", f"{room} {gaps}")
+        return Verdict(f"Proven optimal{where} within the gap", f"{room} {gaps}")
     share = solution.on_scale(solution.excess)
     way = "" if share is None or share > 10 else f" ({percent(share)} of the way from random to optimal)"
     reached = "returns" if says.default else "reaches"

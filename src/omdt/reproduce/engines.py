@@ -7,7 +7,7 @@ import time
 from concurrent.futures import CancelledError, Executor
 from typing import Protocol
 
-from omdt.cluster import connected
+from omdt.cluster import ClientExecutor, connected
 from omdt.errors import InputError, LostWorkerError
 from omdt.processes import Pool
 
@@ -73,8 +73,7 @@ class DaskCluster:
 
         self.lost: tuple[type[BaseException], ...] = (KilledWorker, CancelledError)
         self._address = address
-        # The result of a pure function would be remembered, and that of a run is not to be shared between commands.
-        self.executor: Executor = self._client.get_executor(pure=False)
+        self.executor = ClientExecutor(self._client)
         self._capacity, self._counted = 1, -math.inf
 
     def capacity(self) -> int:
@@ -91,5 +90,5 @@ class DaskCluster:
 
     def stop(self) -> None:
         """Cancel what is under way and leave the cluster to others."""
-        self.executor.shutdown(wait=False)
+        self.executor.shutdown()
         self._client.close()

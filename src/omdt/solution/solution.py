@@ -15,6 +15,7 @@ from omdt.mdp import MDP, Floats
 from omdt.rules import FALLBACK, FORBID, UNAVAILABLE, AvailableOnly, Rules
 from omdt.solution.claim import Stop
 from omdt.solution.entries import entry, figure, names, number, one_of, replaced, spelled, trace_point
+from omdt.solution.experience import Experience
 from omdt.solution.figures import MAX, MIN, Figures
 from omdt.solution.wording import Wording, wording
 from omdt.source import Source
@@ -62,6 +63,8 @@ class Solution(Figures):
         objective: what value, bound and returns are, in PRISM's property syntax, or in words if it is an objective of
             the user's own; None for the discounted return.
         sense: whether the objective is to be large ("max") or small ("min"); the bound is then a lower one.
+        experience: what the tree was learned from if there was no model, and what is known of it in that world; all
+            other figures are then about the learned model. None if the problem itself was solved.
     """
 
     problem: str
@@ -81,6 +84,7 @@ class Solution(Figures):
     rules: tuple[str, ...] = ()
     stated_rules: Rules | None = None
     objective: str | None = None
+    experience: Experience | None = None
 
     @property
     def size(self) -> Size:
@@ -183,6 +187,7 @@ class Solution(Figures):
             "truth_features": list(self.tree.truths),
             "action_names": list(self.tree.action_names),
             **({} if self.questions is None else {"questions": statements.to_dict(self.questions)}),
+            **({} if self.experience is None else {"experience": self.experience.to_dict()}),
             "tree": self.tree.to_dict(),
         }
 
@@ -232,6 +237,7 @@ class Solution(Figures):
             stated_rules=Rules.from_dict(data["stated_rules"]) if "stated_rules" in data else None,
             objective=stated_objective(data),
             sense=one_of(data, "sense", (MAX, MIN), MAX),
+            experience=Experience.from_dict(data["experience"]) if "experience" in data else None,
         )
 
 

@@ -8,6 +8,9 @@ from omdt.objective import DISCOUNTED_RETURN, Objective
 from omdt.properties import Kind
 from omdt.solution.figures import MIN
 
+GUARANTEED_RETURN = "guaranteed discounted return"
+"""What is maximised where probabilities are known as intervals: the discounted return in the worst case."""
+
 
 @dataclass(frozen=True)
 class Wording:
@@ -16,7 +19,7 @@ class Wording:
     Attributes:
         what: what is maximised or minimised, as in `expected time until done`.
         minimised: whether it is to be small.
-        verb: what a policy does with it, with and without an s: returns, needs, earns, has.
+        verb: what a policy does with it, with and without an s: returns, needs, earns, has, guarantees.
         noun: what the verb needs to make sense, such as `a probability`; may be empty.
         target: what an infinite total misses; None if it cannot be infinite for that reason.
         default: whether it is the discounted return, of which nothing need be said.
@@ -58,6 +61,8 @@ class Wording:
 def wording(objective: str | None, sense: str) -> Wording:
     """The words for what a solution records as its objective."""
     minimised = sense == MIN
+    if objective == GUARANTEED_RETURN:
+        return Wording(objective, minimised, ("guarantees", "guarantee"))
     try:
         found = DISCOUNTED_RETURN if objective is None else Objective.parse(objective)
     except InputError:

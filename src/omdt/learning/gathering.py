@@ -1,0 +1,89 @@
+"""Gathering: episodes played under a limit on steps, of which the model is learned.
+
+Episodes of the same seed share their luck. In a contest, where rival trees play the same seeds, only the steps of one
+rival are kept: the same luck counted several times would look like a law.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from omdt.errors import InputError
+from omdt.learning.episodes import Played, Player, Policy
+from omdt.learning.steps import Steps
+from omdt.learning.wandering import Wandering
+from omdt.mdp import Ints
+from omdt.tree import TreePolicy
+
+SEEDS = 1_000_000_000
+"""Episodes that something is learned from have seeds below this number; fresh ones have seeds from here on."""
+
+BATCH = 64
+"""Most episodes that are begun together while exploring, so that an allowance is not exceeded by far."""
+
+
+class Gathering:
+    """Plays episodes, keeps steps, and begins no episode that might exceed the limit.
+
+    Args:
+        player: plays them.
+        limit: number of steps that may be taken altogether.
+        seed: by which the seeds of the episodes are drawn.
+
+    Attributes:
+        player: plays them.
+        horizon: most steps of an episode.
+    """
+
+    def __init__(self, player: Player, limit: int, seed: int) -> None:
+        self.player, self._limit = player, limit
+        self.horizon = player.simulator.horizon
+        if limit < 2 * self.horizon:
+            raise InputError(f"steps is {limit}, but one episode may take {self.horizon}; allow at least two episodes")
+        self._rng = np.random.default_rng([seed, 0])
+        self._parts: list[Steps] = []
+
+    @property
+    def steps(self) -> Steps:
+        """All steps that were kept so far."""
+        self._parts = [Steps.joined(self._parts)]
+        return self._parts[0]
+
+    @property
+    def left(self) -> int:
+        """Number of steps that may still be taken."""
+        return max(0, self._limit - self.player.steps)
+
+    def affords(self, episodes: int) -> bool:
+        """Whether this number of further episodes is sure to stay within the limit."""
+        return episodes * self.horizon <= self.left
+
+    def seeds(self, count: int) -> Ints:
+        """[count] seeds for new episodes."""
+        return self._rng.integers(SEEDS, size=count)
+
+    def play(self, tree: TreePolicy, seeds: Sequence[int] | Ints, *, keep: bool) -> Played:
+        """Let a tree play one episode per seed, and keep the steps if no other tree has played these seeds."""
+        assert self.affords(len(seeds)), "the limit on steps might be exceeded"
+        return self._kept(self.player.play(tree, seeds, record=keep))
+
+    def explore(self, policy: TreePolicy | Policy, allowance: int, wandering: Wandering | None = None) -> None:
+        """Play episodes until an allowance of steps is used; what is left then is enough for one more episode.
+
+        Args:
+            policy: as in `Player.play`.
+            allowance: number of steps; the last episodes may exceed it, but not the limit.
+            wandering: how to leave the policy now and then.
+        """
+        end = self.player.steps + allowance
+        count = 1
+        while self.player.steps < end and self.affords(2):
+            seeds = self.seeds(min(count, self.left // self.horizon - 1))
+            played = self._kept(self.player.play(policy, seeds, record=True, wandering=wandering))
+            count = max(1, min(BATCH, int((end - self.player.steps) / played.lengths.mean())))
+
+    def _kept(self, played: Played) -> Played:
+        """What was played, after its steps were kept if they were recorded."""
+        if played.steps is not None:
+            self._parts.append(played.steps)
+        return played
