@@ -160,7 +160,7 @@ def test_a_killed_worker_is_noticed_at_once(tmp_path: Path) -> None:
         assert until((tmp_path / "begun").exists)
         os.kill(workers_of(os.getpid())[0], signal.SIGKILL)
         with pytest.raises(LostWorkerError, match="exit status -9"):
-            long.result(timeout=5)
+            long.result(timeout=PATIENCE)
 
 
 def test_an_idle_worker_that_is_killed_fails_the_next_job_alone() -> None:
@@ -189,7 +189,7 @@ def test_stopping_does_not_wait_for_workers_that_start() -> None:
         assert until(lambda: workers_of(os.getpid()))
         pool.stop()
         with pytest.raises(CancelledError):
-            job.result(timeout=5)
+            job.result(timeout=PATIENCE)
 
 
 def test_a_worker_that_is_lost_after_stopping_is_not_missed(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_worker_that_is_lost_after_stopping_is_not_missed(tmp_path: Path) -> N
         assert until((tmp_path / "begun").exists)
         pool.stop()
         with pytest.raises(CancelledError):
-            job.result(timeout=5)
+            job.result(timeout=PATIENCE)
 
 
 def exit_when_interrupted(begun: Path) -> None:
@@ -210,8 +210,7 @@ def test_ending_does_not_wait_for_jobs(tmp_path: Path) -> None:
     with Pool(2) as pool:
         jobs = [pool.submit(sleep_until_interrupted, tmp_path / str(i)) for i in range(4)]
         assert until((tmp_path / "0").exists)
-        start = time.monotonic()
-    assert time.monotonic() - start < 5
+    # The jobs themselves would never end.
     for job in jobs:
         with pytest.raises(CancelledError):
             job.result(timeout=0)
