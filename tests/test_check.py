@@ -87,7 +87,7 @@ def chosen(splits: omdt.Splits, kept: Any) -> omdt.Splits:
     )
 
 
-@pytest.mark.parametrize("block", sampled(range(10), 2))
+@pytest.mark.parametrize("block", sampled(range(10), 5))
 def test_every_proof_is_accepted(block: int, tmp_path: Path) -> None:
     kinds: set[str] = set()
     for seed in range(40 * block, 40 * block + 40):
@@ -103,7 +103,7 @@ def test_every_proof_is_accepted(block: int, tmp_path: Path) -> None:
     assert {"context", "branch", "close", "without"} <= kinds
 
 
-@pytest.mark.parametrize("block", sampled(range(4), 2))
+@pytest.mark.parametrize("block", sampled(range(4), 4))
 def test_every_proof_over_other_questions_is_accepted(block: int, tmp_path: Path) -> None:
     stated: Counter[str] = Counter()
     for seed in range(5000 + 40 * block, 5040 + 40 * block):
@@ -245,11 +245,12 @@ def test_the_default_is_not_stated(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("block", sampled(range(3), 3))
 @pytest.mark.parametrize("restricted", [False, True])
-def test_a_bound_below_the_optimum_is_never_accepted(restricted: bool, tmp_path: Path) -> None:
+def test_a_bound_below_the_optimum_is_never_accepted(restricted: bool, block: int, tmp_path: Path) -> None:
     """Whatever is changed in a certificate, its checksum with it, no false bound is proven."""
     tried = 0
-    for seed in range(60):
+    for seed in range(20 * block, 20 * block + 20):
         proven = Proven.random(1000 + seed, tmp_path / "c", restricted=restricted)
         rng = np.random.default_rng(seed)
         false = {"bound": false_bound(proven, rng)}
@@ -260,7 +261,7 @@ def test_a_bound_below_the_optimum_is_never_accepted(restricted: bool, tmp_path:
                 changed = mutated(changed, rng)
             assert not proven.accepts(changed, **false), (seed, tried)
             tried += 1
-    assert tried >= 1000
+    assert tried == 600
 
 
 def false_bound(proven: Proven, rng: np.random.Generator) -> float:

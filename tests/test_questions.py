@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -134,13 +135,19 @@ def test_the_command_line_takes_solutions_with_predicates_and_categories(run, tm
     assert "the predicates are about 16 states, the model has 64" in err
 
 
+@cache
+def of_predicates_and_categories() -> omdt.Solution:
+    """A tree of frozenlake_4x4 that asks for values of one feature, and for predicates."""
+    mdp = environment("frozenlake_4x4")
+    return omdt.solve(mdp, max_depth=3, splits=diagonal(mdp))
+
+
 @pytest.mark.parametrize(
     "to", [pytest.param(to, marks=pytest.mark.needs(NEEDED[to]) if to in NEEDED else ()) for to in EXPORTS]
 )
 def test_every_export_takes_a_saved_tree_with_predicates_and_categories(to, run, tmp_path):
-    mdp = environment("frozenlake_4x4")
     path, target = tmp_path / "policy.json", tmp_path / "exported"
-    omdt.solve(mdp, max_depth=3, splits=diagonal(mdp)).save(path)
+    of_predicates_and_categories().save(path)
     assert run("export", path, "--to", to, "--output", target) == (0, "", "")
     exported = export_tree(omdt.load(path).tree, to)
     # The picture formats hold the time.
@@ -152,7 +159,7 @@ def test_every_export_takes_a_saved_tree_with_predicates_and_categories(to, run,
         namespace: dict[str, object] = {}
         exec(target.read_text(encoding="utf-8"), namespace)
         solution = omdt.load(path)
-        seen = solution.observations(mdp)
+        seen = solution.observations(environment("frozenlake_4x4"))
         assert [namespace["policy"](x) for x in seen] == solution.tree.actions(seen).tolist()
 
 

@@ -120,7 +120,12 @@ def assert_same(
     return must == may
 
 
-@pytest.mark.parametrize("seeds", sampled([range(first, first + 30) for first in range(0, 300, 30)], 5))
+def blocks(seeds: int, size: int) -> list[range]:
+    """All seeds in blocks of one test each."""
+    return [range(first, first + size) for first in range(0, seeds, size)]
+
+
+@pytest.mark.parametrize("seeds", sampled(blocks(300, 30), 5))
 def test_the_list_equals_brute_force(seeds: range) -> None:
     certain = 0
     for seed in seeds:
@@ -135,10 +140,11 @@ def test_the_list_equals_brute_force(seeds: range) -> None:
     assert certain >= len(seeds) - 3
 
 
+@pytest.mark.parametrize("seeds", sampled(blocks(30, 10), 3))
 @pytest.mark.parametrize("way", [ByStates, ByTrees, ByLosses])
-def test_each_way_finds_everything_by_itself(way: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_way_finds_everything_by_itself(way: type, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Enumeration, "_ways", lambda self: [(way(self._parts), 50)])
-    for seed in range(30):
+    for seed in seeds:
         rng = np.random.default_rng([27, seed])
         mdp = shaped_mdp(rng)
         if len(omdt.Splits.of(mdp)) == 0 and way is ByLosses:
@@ -149,7 +155,7 @@ def test_each_way_finds_everything_by_itself(way: type, monkeypatch: pytest.Monk
         assert_same(mdp, result, brute, 0.05 * abs(result.best - result.random_return))
 
 
-@pytest.mark.parametrize("seeds", sampled([range(first, first + 20) for first in range(0, 100, 20)], 2))
+@pytest.mark.parametrize("seeds", sampled(blocks(100, 20), 2))
 def test_the_list_equals_brute_force_without_a_discount(seeds: range) -> None:
     for seed in seeds:
         rng = np.random.default_rng([20, seed])
@@ -161,9 +167,10 @@ def test_the_list_equals_brute_force_without_a_discount(seeds: range) -> None:
         assert_same(mdp, result, brute, within)
 
 
-def test_a_list_that_is_cut_off_has_the_best_and_says_so() -> None:
+@pytest.mark.parametrize("seeds", sampled(blocks(40, 10), 4))
+def test_a_list_that_is_cut_off_has_the_best_and_says_so(seeds: range) -> None:
     cut = 0
-    for seed in range(40):
+    for seed in seeds:
         rng = np.random.default_rng([21, seed])
         mdp = shaped_mdp(rng)
         brute = all_policies(mdp, 2, 4)
@@ -175,7 +182,7 @@ def test_a_list_that_is_cut_off_has_the_best_and_says_so() -> None:
         assert result.complete == (len(ordered) <= limit)
         assert ("there are others" in result.words) == (not result.complete)
         cut += not result.complete
-    assert cut > 20
+    assert cut > len(seeds) / 2
 
 
 def reached(mdp: MDP) -> np.ndarray:
@@ -187,13 +194,14 @@ def reached(mdp: MDP) -> np.ndarray:
     return found
 
 
+@pytest.mark.parametrize("seeds", sampled(blocks(27, 9), 3))
 @pytest.mark.parametrize("way", [ByStates, ByTrees, ByLosses])
 def test_the_list_equals_brute_force_where_unavailable_actions_are_forbidden(
-    way: type, monkeypatch: pytest.MonkeyPatch
+    way: type, seeds: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Enumeration, "_ways", lambda self: [(way(self._parts), 50)])
     restricted = 0
-    for seed in range(25):
+    for seed in seeds:
         rng = np.random.default_rng([22, seed])
         mdp = random_model(rng, states=int(rng.integers(3, 7)), actions=3, absorbing=0.2, unavailable=0.3).mdp()
         allowed = mdp.available | ~reached(mdp)[:, None]
@@ -208,11 +216,12 @@ def test_the_list_equals_brute_force_where_unavailable_actions_are_forbidden(
         for tree in result.trees:
             assert allowed[np.arange(mdp.n_states), tree.actions(mdp.features)].all()
         restricted += 1
-    assert restricted > 10
+    assert restricted > len(seeds) / 3
 
 
-def test_the_list_equals_brute_force_over_other_questions() -> None:
-    for seed in range(40):
+@pytest.mark.parametrize("seeds", sampled(blocks(40, 10), 4))
+def test_the_list_equals_brute_force_over_other_questions(seeds: range) -> None:
+    for seed in seeds:
         rng = np.random.default_rng([23, seed])
         mdp = shaped_mdp(rng)
         S = mdp.n_states
@@ -229,10 +238,11 @@ def test_the_list_equals_brute_force_over_other_questions() -> None:
         assert_same(mdp, result, brute, tolerance, splits.observations)
 
 
-def test_hardly_any_memory_and_slow_loops_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seeds", sampled(blocks(30, 10), 3))
+def test_hardly_any_memory_and_slow_loops_give_the_same(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alternatives_branching, "NODE_BYTES", 2**21)
     monkeypatch.setattr(alternatives_consistency, "LONG", 0)
-    for seed in range(30):
+    for seed in seeds:
         rng = np.random.default_rng([24, seed])
         mdp = shaped_mdp(rng)
         depth = int(rng.integers(2, 4))

@@ -212,8 +212,8 @@ def test_with_many_states_all_climbs_are_quick() -> None:
 
 def large_lake(**fields: object) -> Model:
     """A lake that the settings below take for one of many states, so that everything for those is used."""
-    many = {"impatient_states": 300, "coarse_states": 60, "coarsening": 4, **fields}
-    return model_of(omdt.make("frozenlake", size=20, seed=1, hole_probability=0.1), 2, **many)  # type: ignore[arg-type]
+    many = {"impatient_states": 150, "coarse_states": 60, "coarsening": 4, **fields}
+    return model_of(omdt.make("frozenlake", size=14, seed=1, hole_probability=0.1), 2, **many)  # type: ignore[arg-type]
 
 
 def test_with_many_states_a_fitted_tree_comes_first() -> None:
@@ -253,7 +253,7 @@ def test_with_many_states_the_same_seed_finds_the_same() -> None:
     for _ in range(2):
         search = new_search(large_lake(), 3)
         search.start()
-        search.climb(5)
+        search.climb(3)
         trees.append(search.best)
     assert trees[0] == trees[1]
 
