@@ -92,8 +92,9 @@ def warn_about_few(name: str, found: tuple[Judged, ...]) -> None:
     """
     for one in found:
         if one.estimator == WEIGHTED and one.effective < FEW_EPISODES:
+            number = f"{one.effective:.1f}" if one.effective > 0 else "no"
             warn_input(
-                f"{name}: {WEIGHTED} rests on {one.effective:.1f} episodes that do what the tree does, out of "
+                f"{name}: {WEIGHTED} rests on {number} episodes that do what the tree does, out of "
                 f"{counted(one.interval.n, 'episode')}; its interval is unreliable"
             )
 
