@@ -17,7 +17,6 @@ Without a time limit nothing depends on the clock: searches are limited by nodes
 
 import math
 from collections.abc import Callable
-
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 

@@ -92,7 +92,8 @@ def learn(
         threads: number of processes that play in the simulator, by default one; the result is the same with any number.
         teacher: a policy to compare with, which has `predict` as in Stable-Baselines3: it plays episodes with the seeds
             of the fresh ones, and so does a tree that imitates it (`omdt.imitate`).
-        progress: called with every `Round` of learning from a simulator, or with every improvement of a search in a log.
+        progress: called with every `Round` of learning from a simulator, or with every improvement of the searches in a
+            log.
 
     Raises:
         InputError: if the source, the teacher or the limits do not fit.
