@@ -75,7 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "robust": BASIC
     | FIRST_THREE
     | ASKED
-    | {"norms", "mdp_checks", "methods", "planning", "robust", "solution", "systems", "watch"},
+    | {"formats", "norms", "mdp_checks", "methods", "planning", "robust", "solution", "systems", "watch"},
     "concluding": BASIC
     | FIRST_THREE
     | ASKED

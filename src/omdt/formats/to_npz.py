@@ -1,6 +1,8 @@
 """An MDP as an npz file, one numpy archive of plain arrays; `omdt.formats.from_npz` says which."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,14 @@ from omdt.files import write_whole
 from omdt.mdp import MDP
 
 
-def write(mdp: MDP, path: Path) -> None:
-    """Write an MDP to an npz file."""
+def write(mdp: MDP, path: Path, beside: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Write an MDP to an npz file.
+
+    Args:
+        mdp: the MDP.
+        path: the file.
+        beside: further arrays by their names, which readers of MDPs ignore.
+    """
     arrays: dict[str, Any] = {
         "data": mdp.transitions.data,
         "indices": mdp.transitions.indices,
@@ -37,4 +45,4 @@ def write(mdp: MDP, path: Path) -> None:
         arrays["reward_models"] = np.array(list(mdp.reward_models.values()))
     if mdp.endless is not None:
         arrays["endless"] = np.float64(mdp.endless)
-    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
+    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays, **beside))

@@ -128,7 +128,8 @@ def learn_from_log(log: Log, request: LogRequest, watch: Watch, progress: Listen
         judged=estimates,
         coverage=covered,
     )
-    return Learned(replace(solution, experience=experience), evidence.estimate.mdp, evidence.estimate.visits)
+    found_model = evidence.estimate
+    return Learned(replace(solution, experience=experience), found_model.mdp, found_model.visits, subject.worst.problem)
 
 
 _Trace = Callable[[TracePoint], None]
