@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,18 @@ from omdt.files import write_whole
 from omdt.mdp import MDP
 
 
-def write(mdp: MDP, path: Path, beside: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Write an MDP to an npz file.
+def write(mdp: MDP, path: Path) -> None:
+    """Write an MDP to an npz file."""
+    write_arrays(path, arrays_of(mdp))
 
-    Args:
-        mdp: the MDP.
-        path: the file.
-        beside: further arrays by their names, which readers of MDPs ignore.
-    """
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write arrays to an npz file, whole or not at all."""
+    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
+
+
+def arrays_of(mdp: MDP) -> dict[str, Any]:
+    """The arrays of an MDP by their names."""
     arrays: dict[str, Any] = {
         "data": mdp.transitions.data,
         "indices": mdp.transitions.indices,
@@ -45,4 +48,4 @@ def write(mdp: MDP, path: Path, beside: Mapping[str, Any] = MappingProxyType({})
         arrays["reward_models"] = np.array(list(mdp.reward_models.values()))
     if mdp.endless is not None:
         arrays["endless"] = np.float64(mdp.endless)
-    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays, **beside))
+    return arrays

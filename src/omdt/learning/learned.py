@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from omdt.errors import InputError
-from omdt.formats.to_npz import write
+from omdt.formats.to_npz import arrays_of, write_arrays
 from omdt.mdp import MDP, Floats
 from omdt.robust.interval_files import WORLDS
 from omdt.robust.interval_mdp import IntervalMDP
@@ -72,7 +72,8 @@ class Learned:
         if Path(model).suffix.lower() != ".npz":
             raise InputError(f"cannot write {model}: its name must end in .npz")
         worlds = {} if self.worlds is None else self.worlds.arrays
-        write(self.model, Path(model), {WORLDS + name: array for name, array in worlds.items()})
+        beside = {WORLDS + name: array for name, array in worlds.items()}
+        write_arrays(Path(model), arrays_of(self.model) | beside)
         return replace(self, solution=replace(self.solution, source=Source(Path(model).absolute())))
 
     def __repr__(self) -> str:

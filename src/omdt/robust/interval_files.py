@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 
 from omdt.errors import InputError
-from omdt.files import write_whole
 from omdt.formats.from_npz import arrays_in
+from omdt.formats.to_npz import write_arrays
 
 OWN = ("lower", "upper", "indices", "indptr", "rewards", "initial_lower", "initial_upper")
 """The arrays that only an interval MDP has."""
@@ -28,9 +27,9 @@ WORLDS = "worlds_"
 """What the names of the first begin with in the file of a learned model."""
 
 
-def write_arrays(path: str | Path, arrays: Mapping[str, Any]) -> None:
+def write_fields(path: str | Path, arrays: Mapping[str, Any]) -> None:
     """Write all arrays of an interval MDP to an npz file, whole or not at all."""
-    write_whole(_named(path), lambda stream: np.savez_compressed(stream, **arrays))
+    write_arrays(_named(path), arrays)
 
 
 def fields_in(path: str | Path) -> dict[str, Any]:

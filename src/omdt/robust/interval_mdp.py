@@ -19,7 +19,7 @@ from omdt.errors import InputError
 from omdt.graph import reached_from
 from omdt.mdp import MDP, Bools, Floats
 from omdt.robust.interval_checks import checked_first, checked_intervals
-from omdt.robust.interval_files import SHARED, fields_in, write_arrays
+from omdt.robust.interval_files import SHARED, fields_in, write_fields
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +123,7 @@ class IntervalMDP:
 
     def save(self, path: str | Path) -> None:
         """Write the interval MDP to a file ending in .npz, which `load` and `omdt check` read."""
-        write_arrays(path, self.arrays | {name: np.array(getattr(self, name)) for name in SHARED})
+        write_fields(path, self.arrays | {name: np.array(getattr(self, name)) for name in SHARED})
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
