@@ -75,7 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "robust": BASIC
     | FIRST_THREE
     | ASKED
-    | {"norms", "mdp_checks", "methods", "planning", "robust", "solution", "systems", "watch"},
+    | {"formats", "norms", "mdp_checks", "methods", "planning", "robust", "solution", "systems", "watch"},
     "concluding": BASIC
     | FIRST_THREE
     | ASKED
@@ -111,8 +111,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     | FIRST_THREE
     | ASKED
     | CALLED
-    | {"concluding", "fingerprint", "formats", "imitating", "learning", "methods", "norms", "planning", "processes"}
-    | {"robust", "solution", "solving", "source", "watch"},
+    | {"concluding", "fingerprint", "formats", "imitating", "learning", "mdp_checks", "methods", "norms", "planning"}
+    | {"processes", "robust", "solution", "solving", "source", "watch"},
     "environments": BASIC | FIRST_THREE | {"environments", "source"},
     "formats": BASIC | FIRST_THREE | {"formats", "mdp_checks", "objective", "properties", "source"},
     "export": BASIC | FIRST_THREE | {"export"},

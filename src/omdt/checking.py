@@ -38,6 +38,49 @@ def source_of(data: dict[str, Any], path: Path) -> Source | None:
         raise InputError(f"{path}: {error}") from None
 
 
+def verify_guaranteed(solution: dict[str, Any], path: Path, *, exact: bool = False) -> check.Verdict:
+    """Check a solution of an interval MDP.
+
+    Args:
+        solution: what `read_solution` returned.
+        path: the file of the interval MDP.
+        exact: whether to compute with rational numbers, which is slow.
+
+    Raises:
+        InputError: if a file cannot be read.
+        check.RejectedError: if the solution claims too much.
+    """
+    try:
+        worlds = check.read_intervals(path)
+        if worlds is None:
+            raise InputError(f"{path} holds no interval MDP; name the file that IntervalMDP.save wrote")
+        return check.check_guaranteed(worlds, solution, exact=exact)
+    except check.UnreadableError as error:
+        raise InputError(str(error)) from None
+
+
+def with_guarantee(
+    solution: dict[str, Any], verdict: check.Verdict, model: Path, *, exact: bool = False
+) -> check.Verdict:
+    """The verdict on a learned tree with what it guarantees, if its model's file has the worlds of a log.
+
+    Args:
+        solution: what `read_solution` returned.
+        verdict: what `verify` returned.
+        model: the file of the learned model.
+        exact: whether to compute with rational numbers, which is slow.
+
+    Raises:
+        InputError: if the file cannot be read.
+        check.RejectedError: if the solution promises too much.
+    """
+    try:
+        worlds = check.read_intervals(model)
+        return verdict if worlds is None else check.check_learned(worlds, solution, verdict, exact=exact)
+    except check.UnreadableError as error:
+        raise InputError(str(error)) from None
+
+
 def verify(
     solution: dict[str, Any], mdp: MDP, certificate: Path | None = None, *, exact: bool = False
 ) -> check.Verdict:

@@ -114,9 +114,20 @@ class Watch:
         """Leave no time to the run, as Ctrl-C does."""
         self._interrupted_at = self.elapsed
 
-    def part(self, seconds: float) -> "Watch":
-        """A watch without a listener for a part of the run; interrupting the run also ends the part."""
-        part = Watch(min(seconds, self.remaining))
+    def part(
+        self,
+        seconds: float,
+        listener: Callable[[TracePoint], None] | None = None,
+        node_limit: int | None = None,
+    ) -> "Watch":
+        """A watch for a part of the run; interrupting the run also ends the part.
+
+        Args:
+            seconds: of the part, at most those that the run has left.
+            listener: called with the improvements of the part, and the seconds since its start.
+            node_limit: maximum number of partial trees to explore in the part.
+        """
+        part = Watch(min(seconds, self.remaining), listener, node_limit)
         part.whole = self
         return part
 

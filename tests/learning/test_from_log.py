@@ -2,6 +2,7 @@
 
 import signal
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -9,13 +10,13 @@ from made_logs import logged
 
 import omdt
 from omdt.learning import from_log, off_policy
-from omdt.learning.from_log import LogRequest, learn_from_log
+from omdt.learning.from_log import LogRequest, Searching, learn_from_log
 from omdt.learning.learned import Learned
 from omdt.learning.logs import Log, log_of
 from omdt.learning.steps import Steps
 from omdt.mdp import MDP
 from omdt.robust.solve import robust_solve
-from omdt.solution import Stop
+from omdt.solution import Experience, Stop
 from omdt.task import Size
 from omdt.watch import Watch
 
@@ -40,12 +41,19 @@ def machine() -> MDP:
     return MDP.from_dense(P, r, np.eye(6)[0], np.arange(6.0)[:, None], discount=0.9, **names)
 
 
-def learned(log: Log, *, max_depth: int = 1, watch: Watch | None = None, **asked: float) -> tuple[Learned, list[str]]:
+def learned(
+    log: Log,
+    *,
+    max_depth: int = 1,
+    watch: Watch | None = None,
+    progress: Callable[[Searching], None] | None = None,
+    **asked: float,
+) -> tuple[Learned, list[str]]:
     """What is learned, and what is said meanwhile."""
     request = LogRequest(size=Size(max_depth, None), discount=0.9, **asked)  # type: ignore[arg-type]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", omdt.InputWarning)
-        found = learn_from_log(log, request, watch or Watch())
+        found = learn_from_log(log, request, watch or Watch(), progress)
     return found, [str(one.message) for one in told]
 
 
@@ -153,6 +161,35 @@ def test_the_same_seed_gives_the_same_and_a_time_limit_and_an_interrupt_keep_a_t
     interrupted, _ = learned(log, watch=watch)
     assert interrupted.solution.stop is Stop.INTERRUPTED
     assert interrupted.guarantee is not None
+
+
+def test_progress_tells_of_both_searches_with_values_below_their_bounds() -> None:
+    told: list[Searching] = []
+    found, _ = learned(logged(machine(), np.full((6, 2), 0.5), 200, 40, 0), progress=told.append)
+    kinds = [point.guaranteed for point in told]
+    assert kinds == sorted(kinds)
+    assert set(kinds) == {False, True}
+    assert all(point.value <= point.bound for point in told)
+    assert found.guarantee is not None
+    assert (told[-1].value, told[-1].bound) == pytest.approx((found.guarantee.value, found.guarantee.bound))
+
+
+def test_a_search_that_ends_at_its_limit_says_so_and_a_time_limit_takes_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = logged(omdt.make("frozenlake_4x4"), np.full((16, 4), 0.25), 8000, 40, 0)
+    whole, _ = learned(log, max_depth=1)
+    monkeypatch.setattr(from_log, "NODES", 1)
+    short, _ = learned(log, max_depth=1)
+    assert short.guarantee is not None
+    assert whole.guarantee is not None
+    assert short.guarantee.stop is Stop.NODES
+    assert short.guarantee.value <= whole.guarantee.value <= short.guarantee.bound
+    assert "the search ended early, at its limit on partial trees" in str(short)
+    assert Experience.from_dict(short.experience.to_dict()) == short.experience
+    timed, _ = learned(log, max_depth=1, watch=Watch(60.0))
+    assert timed.guarantee == whole.guarantee
+    assert whole.guarantee.stop is Stop.COMPLETE
 
 
 def test_ctrl_c_in_the_robust_search_ends_the_run(ctrl_c: None, monkeypatch: pytest.MonkeyPatch) -> None:

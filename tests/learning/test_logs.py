@@ -1,7 +1,10 @@
 """Logs: what columns and cells mean, where episodes begin and end, and what is said about a wrong row."""
 
+import gzip
+import lzma
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -209,3 +212,38 @@ def test_too_many_texts_and_missing_files_are_refused(tmp_path: Path) -> None:
         log_of({"x": names, "action": ["a"] * 101, "reward": [0] * 101, "done": [0] * 101})
     with pytest.raises(omdt.InputError, match="there is no such file"):
         log_of(tmp_path / "none.csv")
+
+
+TABLE = "x,action,next x,probability,reward\n0,a,0,0.25,1\n0,a,1,0.75,1\n1,a,1,1,0\n"
+
+
+def test_a_table_of_transitions_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "shop.csv"
+    path.write_text(TABLE)
+    with (
+        pytest.warns(omdt.InputWarning, match="no column 'terminated'"),
+        pytest.raises(omdt.InputError, match=r"shop\.csv is a table of transitions and no log.*omdt solve"),
+    ):
+        log_of(path)
+    # With what was chosen how probably, the same columns are a log.
+    path.write_text(TABLE.replace("0.25", "0.5"))
+    with pytest.warns(omdt.InputWarning, match="no column 'terminated'"):
+        assert log_of(path).probabilities.tolist() == [0.5, 0.75, 1]
+
+
+@pytest.mark.parametrize("pack", [gzip, lzma])
+def test_a_compressed_file_is_unpacked_while_it_is_read(tmp_path: Path, pack: Any) -> None:
+    path = tmp_path / {gzip: "log.csv.gz", lzma: "log.csv.xz"}[pack]
+    text = "x,action,reward,next x,done\n0,a,1,1,0\n1,b,2,0,1\n"
+    with pack.open(path, "wt") as stream:
+        stream.write(text)
+    assert log_of(path).steps.rewards.tolist() == [1, 2]
+    with pack.open(path, "wt") as stream:
+        stream.write(TABLE)
+    assert omdt.read(path, discount=0.9).n_states == 2
+    path.write_bytes(path.read_bytes()[:-6])
+    with pytest.raises(omdt.InputError, match="cannot unpack"):
+        log_of(path)
+    path.write_bytes(b"x,action")
+    with pytest.raises(omdt.InputError, match=r"cannot (unpack|read)"):
+        log_of(path)

@@ -153,7 +153,7 @@ def test_an_unlike_log_gives_no_weight_and_says_so() -> None:
     evidence = evidence_of(log_of(columns), 0.9)
     found = judged(threshold_tree(0.5, 1, 0), evidence, 0.9, 0)
     assert (found[0].interval.mean, found[0].effective) == (0, 0)
-    with pytest.warns(omdt.InputWarning, match=r"rests on 0\.0 episodes that do what the tree does, out of 1 episode;"):
+    with pytest.warns(omdt.InputWarning, match=r"rests on no episodes that do what the tree does, out of 1 episode;"):
         warn_about_few("mine.csv", found)
 
 

@@ -26,6 +26,9 @@ closed, because no tree that completes it returns more than B:
   elsewhere keeps an action until it leaves a box: a set of states that every leaf around the present state contains.
 - by its *value*, if no place is open.
 
+**Where probabilities are intervals** (`intervals`), the return of the tree in the worst case is computed anew. There
+are no certificates for the bounds then.
+
 In a proof by cases, vectors need not be exact: one that violates its inequality by e proves e / (1 − γ) less
 (`Arithmetic.error_of`). Every violation is computed with a bound on its own rounding error (`Arithmetic.rounding`),
 which is zero with `--exact`.
@@ -38,6 +41,7 @@ from .claimed import Case, Size, policy_digest
 from .coarse import CoarseChecker, based_on, decoded
 from .fine import RECORD, STEP, Checker
 from .induction import Induction
+from .intervals import Intervals, read_intervals
 from .ladders import Ladders, Range, Single
 from .losses import Context, Pending, losses_of, make_context
 from .model import Model, read_model
@@ -48,10 +52,11 @@ from .reading import FORMAT, HEAD, MAX_LINE, SOLUTION, Json, RejectedError, Unre
 from .ruling import Ruling, Weights
 from .statement import Statement
 from .symmetries import Renaming, slack_of
-from .verdict import RANGES, Verdict, check, words
+from .verdict import GUARANTEED, RANGES, Verdict, check, check_guaranteed, check_learned, words
 
 __all__ = [
     "FORMAT",
+    "GUARANTEED",
     "HEAD",
     "MAX_LINE",
     "RANGES",
@@ -68,6 +73,7 @@ __all__ = [
     "Cut",
     "Growth",
     "Induction",
+    "Intervals",
     "Json",
     "Ladders",
     "Leaf",
@@ -89,12 +95,15 @@ __all__ = [
     "Weights",
     "based_on",
     "check",
+    "check_guaranteed",
+    "check_learned",
     "choices",
     "decoded",
     "losses_of",
     "make_context",
     "policy_digest",
     "read_asked",
+    "read_intervals",
     "read_model",
     "records",
     "slack_of",

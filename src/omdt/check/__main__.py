@@ -5,9 +5,10 @@ import json
 import sys
 from pathlib import Path
 
+from .intervals import read_intervals
 from .model import read_model
-from .reading import RejectedError, UnreadableError
-from .verdict import check, words
+from .reading import Json, RejectedError, UnreadableError, typed
+from .verdict import GUARANTEED, Verdict, check, check_guaranteed, check_learned, words
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,8 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         solution = json.loads(options.solution.read_text(encoding="utf-8"))
-        fallback = solution.get("fallback") if isinstance(solution, dict) else None
-        print(words(check(read_model(options.model, fallback), solution, options.certificate, exact=options.exact)))
+        print(words(_verdict(solution, options.model, options.certificate, exact=options.exact)))
     except RejectedError as error:
         print(f"NOT VERIFIED: {error}")
         return 1
@@ -29,6 +29,21 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"omdt.check: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _verdict(solution: Json, model: Path, certificate: Path | None, *, exact: bool) -> Verdict:
+    """The verdict on a solution of the model in a file, with what it guarantees if the file has intervals."""
+    data, worlds = solution if isinstance(solution, dict) else {}, read_intervals(model)
+    if worlds is not None and data.get("objective") == GUARANTEED:
+        return check_guaranteed(worlds, solution, exact=exact)
+    fallback = data.get("fallback")
+    verdict = check(
+        read_model(model, typed(fallback, str, "the fallback") if fallback else None),
+        solution,
+        certificate,
+        exact=exact,
+    )
+    return verdict if worlds is None else check_learned(worlds, solution, verdict, exact=exact)
 
 
 if __name__ == "__main__":

@@ -16,16 +16,31 @@ from .coarse import CoarseChecker
 from .evaluation import Evaluation
 from .fine import Checker
 from .induction import Induction
+from .intervals import Intervals, guaranteed
 from .kept import Kept, read_nodes
 from .ladders import Ladders
 from .model import EPSILON, Model
 from .obeying import check_obeys, net_return
 from .questions import division
 from .ranges import cuts
-from .reading import HEAD, Ints, Json, RejectedError, UnreadableError, counted, readable, records, require, typed
+from .reading import (
+    HEAD,
+    Ints,
+    Json,
+    RejectedError,
+    UnreadableError,
+    counted,
+    finite,
+    readable,
+    records,
+    require,
+    typed,
+)
 from .ruling import Ruling
 
 RANGES = "ranges"  # what the head of a certificate calls a proof by ranges of questions; others are proofs by cases
+
+GUARANTEED = "guaranteed discounted return"  # the objective of a solution of an interval MDP
 
 Content: TypeAlias = Iterator[tuple[list[Json], bytes]]
 
@@ -46,6 +61,7 @@ class Verdict:
     minimised: bool = False  # whether these figures are to be small, so that the bound is a lower one
     rules: str = ""  # that the tree obeys, and all trees that the bound is about, as they are stated
     unread: int = 0  # rules that the solution has in words only, so that nothing is known about them
+    guaranteed: float | None = None  # what the tree returns at least, recomputed; None if that was not checked
 
 
 def check(model: Model, solution: Json, certificate: Path | None, *, exact: bool = False) -> Verdict:
@@ -81,6 +97,35 @@ def check(model: Model, solution: Json, certificate: Path | None, *, exact: bool
         raise RejectedError("the solution has no limit on the size, so there is nothing to prove")
     verdict = replace(verdict, bound=claimed.bound, questions=claimed.questions.words())
     return _proven(certificate, _Proof(model, claimed, claimed.limit, ladders, ruling), verdict, exact=exact)
+
+
+def check_guaranteed(worlds: Intervals, solution: Json, *, exact: bool = False) -> Verdict:
+    """Check a solution of an interval MDP, given the content of its file: its value is a guaranteed return."""
+    data = solution if isinstance(solution, dict) else {}
+    readable(data.get("objective") == GUARANTEED, f"the solution is not about the {GUARANTEED}")
+    claimed = Claimed({**data, "objective": None}, worlds.model)
+    _check_size(claimed)
+    low = _least(worlds, claimed, claimed.value, exact=exact)
+    return Verdict(low, None, objective=GUARANTEED, guaranteed=low)
+
+
+def check_learned(worlds: Intervals, solution: Json, verdict: Verdict, *, exact: bool = False) -> Verdict:
+    """The verdict on a tree that was learned from a log, with what it guarantees in the worlds of the log."""
+    data = solution if isinstance(solution, dict) else {}
+    experience = typed(data.get("experience"), dict, "what the tree was learned from")
+    stated = typed(experience.get("guarantee"), dict, "the guarantee")
+    value = finite(stated.get("value"), "the guaranteed return")
+    low = _least(worlds, Claimed(solution, worlds.model), value, exact=exact)
+    return replace(verdict, guaranteed=low)
+
+
+def _least(worlds: Intervals, claimed: Claimed, value: float, *, exact: bool) -> float:
+    """What the tree of a solution returns at least; raises if the solution claims more."""
+    low, high, largest = guaranteed(worlds, claimed.policy, exact=exact)
+    tolerance = (high - low) + EPSILON * (4 * abs(value) + 16 * largest)
+    promised = f"the tree is guaranteed {low!r}, but the solution claims {value!r}"
+    require(value <= low + tolerance, promised)
+    return low
 
 
 def _proven(certificate: Path, proof: "_Proof", verdict: Verdict, *, exact: bool) -> Verdict:
@@ -133,8 +178,7 @@ class _Proof(NamedTuple):
 
 def _check_tree(claimed: Claimed, model: Model, ruling: Ruling | None, *, exact: bool) -> float:
     """The figure of the solution's tree; raises unless its size, its actions and its value are as claimed."""
-    shape = f"the tree has depth {claimed.size.depth} and {counted(claimed.size.leaves, 'leaf', 'leaves')}"
-    require(claimed.limit is None or claimed.limit.covers(claimed.size), f"{shape}: too large")
+    _check_size(claimed)
     if claimed.forbid:
         _check_available(claimed.policy, model)
     evaluation = Evaluation(model, claimed.objective, claimed.policy, exact=exact)
@@ -154,6 +198,12 @@ def _check_tree(claimed: Claimed, model: Model, ruling: Ruling | None, *, exact:
     right = low - tolerance <= claimed.value <= high + tolerance
     require(right, f"the tree returns {value!r}, but the solution claims {claimed.value!r}")
     return value
+
+
+def _check_size(claimed: Claimed) -> None:
+    """Raise if the tree is larger than the solution says that it may be."""
+    shape = f"the tree has depth {claimed.size.depth} and {counted(claimed.size.leaves, 'leaf', 'leaves')}"
+    require(claimed.limit is None or claimed.limit.covers(claimed.size), f"{shape}: too large")
 
 
 def _check_available(policy: Ints, model: Model) -> None:
@@ -218,6 +268,14 @@ def words(verdict: Verdict) -> str:
     names, what = "names no unavailable action", f" of {verdict.objective}" if verdict.objective else ""
     obeys = [*([names] if verdict.forbid else []), *(["obeys the rules"] if verdict.rules else [])]
     rules = f"; rules: {verdict.rules}" if verdict.rules else ""
+    if verdict.objective == GUARANTEED:
+        return f"{GUARANTEED} {verdict.value:.9g} VERIFIED; the bound was not checked"
+    if verdict.guaranteed is not None:
+        return (
+            f"value {verdict.value:.9g} on the learned model VERIFIED; guaranteed return of at least "
+            f"{verdict.guaranteed:.9g} VERIFIED in all worlds within the intervals of the file; that the log leaves "
+            "no others, and the bounds, were not checked"
+        )
     if verdict.bound is None:
         kept = f", and the tree {' and '.join(obeys)}" if obeys else ""
         said = f"value {verdict.value:.9g}{what} VERIFIED{kept}"

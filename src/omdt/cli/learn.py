@@ -110,9 +110,14 @@ def _check_files(output: Path | None, model: Path | None) -> None:
 
 
 def _tell_of_early_end(learned: "Learned") -> None:
-    """End with the status of an interrupt after one."""
+    """Say that a search ended at its limit on nodes, and end with the status of an interrupt after one."""
     from omdt.solution import Stop
 
+    if learned.guarantee is not None and learned.guarantee.stop is Stop.NODES:
+        tell(
+            "the search for the best guaranteed return ended at its limit on partial trees; with --time-limit SECONDS "
+            "it uses that time instead"
+        )
     if learned.solution.stop is Stop.INTERRUPTED:
         tell("interrupted; this is the best tree so far")
         raise typer.Exit(130)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from omdt.errors import InputError
 from omdt.formats.options import SHARED, ReadOptions
+from omdt.formats.text import COMPRESSED
 from omdt.source import GYMNASIUM, Source
 
 if TYPE_CHECKING:
@@ -42,12 +43,13 @@ class Format:
 
 
 REWARDS = ("reward", "cost")
+TABLES = (".csv", ".tsv")
 
 FORMATS: tuple[Format, ...] = (
     Format("npz", (".npz",), "an MDP that omdt wrote", written=True),
     Format("drn", (".drn",), "an explicit model of Storm", REWARDS, written=True),
     Format("prism_explicit", (".tra",), "an explicit model of PRISM", REWARDS, written=True),
-    Format("csv", (".csv", ".tsv"), "a table or a log of transitions"),
+    Format("csv", TABLES, "a table or a log of transitions"),
     Format("prism_language", (".prism", ".nm", ".pm", ".jani"), "a model that Storm builds", (*REWARDS, "constants")),
 )
 
@@ -118,8 +120,10 @@ def write(mdp: "MDP", path: str | Path) -> None:
 
 
 def _of(path: Path, what: str, endings: tuple[str, ...]) -> Format:
-    """The format of a file that is to be read or written."""
+    """The format of a file that is to be read or written; tables that are read may be compressed."""
     ending = path.suffix.lower()
+    if what == "read" and ending in COMPRESSED and Path(path.stem).suffix.lower() in TABLES:
+        ending = Path(path.stem).suffix.lower()
     if ending not in endings:
         raise InputError(f"cannot {what} {path}: its name must end in {' or '.join(endings)}")
     return next(kind for kind in FORMATS if ending in kind.endings)

@@ -51,7 +51,7 @@ MOST_PACKED = 1032
 
 def read(path: Path, options: ReadOptions) -> MDP:
     """Read an MDP from an npz file; a discount and a fallback that are given replace those in the file."""
-    arrays = _arrays(path)
+    arrays = arrays_in(path, REQUIRED, OPTIONAL)
     if options.discount is not None:
         arrays["discount"] = np.asarray(options.discount)
     if options.fallback is not None:
@@ -64,15 +64,20 @@ def read(path: Path, options: ReadOptions) -> MDP:
     return mdp
 
 
-def _arrays(path: Path) -> dict[str, Any]:
+def arrays_in(path: Path, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The arrays of an npz file by their names; others than these are not even looked at.
+
+    Raises:
+        InputError: if it cannot be read, lacks an array, or claims too much memory.
+    """
     try:
         with open(path, "rb") as stream:
             _check_kind(path, stream)
             archive = np.load(stream, allow_pickle=False)
-            missing = [name for name in REQUIRED if name not in archive]
+            missing = [name for name in required if name not in archive]
             if missing:
-                raise InputError(f"{path} lacks the array {missing[0]!r}; it needs {', '.join(REQUIRED)}")
-            names = [name for name in (*REQUIRED, *OPTIONAL) if name in archive]
+                raise InputError(f"{path} lacks the array {missing[0]!r}; it needs {', '.join(required)}")
+            names = [name for name in (*required, *optional) if name in archive]
             _check_size(path, archive.zip, names)
             arrays = {name: archive[name] for name in names}
             for name, array in arrays.items():

@@ -1,14 +1,21 @@
 """Text from outside: lines with their numbers in bounded memory, strict numbers, errors that name file and line."""
 
+import gzip
+import lzma
 import math
+import zlib
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import TextIO
 
 from omdt.errors import AssumedDiscountWarning, InputError, warn_input
 
 BLOCK = 1 << 18
 """Characters that are read at once."""
+
+COMPRESSED = (".gz", ".xz")
+"""Endings of compressed files, which are unpacked while they are read."""
 
 LONGEST_LINE = 1 << 20
 """Maximum number of characters of a line, far above that of any real line: a file without line ends fills no memory."""
@@ -32,7 +39,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a text file without their ends, numbered from 1; only one block of the file is in memory."""
     number, rest = 0, ""
     try:
-        with open(path, encoding="utf-8-sig") as stream:
+        with _opened(path) as stream:
             while block := stream.read(BLOCK):
                 lines = (rest + block).split("\n")
                 rest = lines.pop()
@@ -45,8 +52,20 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number + 1, rest
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a text file: after line {number} it is not UTF-8") from None
+    except (EOFError, lzma.LZMAError, zlib.error) as error:
+        raise InputError(f"cannot unpack {path}: {error}") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _opened(path: Path) -> TextIO:
+    """A text file, which may be compressed."""
+    ending = path.suffix.lower()
+    if ending == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig")
+    if ending == ".xz":
+        return lzma.open(path, "rt", encoding="utf-8-sig")
+    return open(path, encoding="utf-8-sig")
 
 
 def parsed_number(text: str) -> float | None:

@@ -1,5 +1,6 @@
 """An MDP as an npz file, one numpy archive of plain arrays; `omdt.formats.from_npz` says which."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,16 @@ from omdt.mdp import MDP
 
 def write(mdp: MDP, path: Path) -> None:
     """Write an MDP to an npz file."""
+    write_arrays(path, arrays_of(mdp))
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write arrays to an npz file, whole or not at all."""
+    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
+
+
+def arrays_of(mdp: MDP) -> dict[str, Any]:
+    """The arrays of an MDP by their names."""
     arrays: dict[str, Any] = {
         "data": mdp.transitions.data,
         "indices": mdp.transitions.indices,
@@ -37,4 +48,4 @@ def write(mdp: MDP, path: Path) -> None:
         arrays["reward_models"] = np.array(list(mdp.reward_models.values()))
     if mdp.endless is not None:
         arrays["endless"] = np.float64(mdp.endless)
-    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
+    return arrays

@@ -24,7 +24,7 @@ is constant, and g samples in a row that are not new have the probability (1 −
 
 **Many statements at once.** Statement i of a list that may go on for ever gets this part of δ:
 
-    1 / (1 + ln i) − 1 / (1 + ln(i + 1)).
+    i^(−3/2) / ζ(3/2).
 
 These parts sum to 1, so all statements hold together with probability at least 1 − δ.
 """
@@ -32,7 +32,7 @@ These parts sum to 1, so all statements hold together with probability at least 
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import betaln, xlog1py, xlogy
+from scipy.special import betaln, xlog1py, xlogy, zeta
 
 from omdt.mdp import Bools, Floats, Ints
 
@@ -49,9 +49,16 @@ ROUNDING = 1e-12
 """By how much limits are moved outwards, relative to their size, for what rounding may have cost."""
 
 
+FALLING = 1.5
+"""How fast the parts of δ fall with the ranks of statements."""
+
+ZETA = float(zeta(FALLING)) * (1 + ROUNDING)
+"""What the parts are divided by, so that they sum to no more than 1."""
+
+
 def parts(ranks: Ints) -> Floats:
     """The part of δ that each statement gets whose rank in its list, 1, 2, …, is given."""
-    return np.asarray(1 / (1 + np.log(ranks)) - 1 / (1 + np.log(ranks + 1)))
+    return np.asarray(ranks**-FALLING / ZETA)
 
 
 def probability_limits(successes: Ints, trials: Ints, delta: Floats) -> tuple[Floats, Floats]:

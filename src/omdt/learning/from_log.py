@@ -12,10 +12,13 @@ good. The tree is then the best one on the model, and a warning says why.
 **The confidence holds for the returned tree** although the log chose it, because the worlds that are not ruled out
 include the true one for all trees at once.
 
-Nothing depends on the clock unless a time limit strikes: searches are limited by nodes.
+Without a time limit nothing depends on the clock: searches are limited by nodes. With one they use the time.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +30,7 @@ from omdt.learning.grid import Grid
 from omdt.learning.intervals import interval_mdp
 from omdt.learning.learned import Learned
 from omdt.learning.logs import Log
-from omdt.learning.modelling import LEAST_BINS, Model, Searched
+from omdt.learning.modelling import LEAST_BINS, Model, Searched, finest
 from omdt.learning.off_policy import Evidence, judged, warn_about_few
 from omdt.limits import Limits, whole
 from omdt.norms import norms_of
@@ -39,16 +42,13 @@ from omdt.solution import LOG, Experience, Guarantee, Solution
 from omdt.solving import task_of
 from omdt.task import Size
 from omdt.tree import TreePolicy
-from omdt.watch import Watch, one_thread
+from omdt.watch import TracePoint, Watch, one_thread
 
-MOST_CELLS = 800
-"""Maximum number of cells where features take many values; where they do not, every observation is a state."""
+NODES = 2_000
+"""Maximum number of partial trees that each search looks at if there is no time limit."""
 
-MODEL_NODES, ROBUST_NODES = 2_000, 2_000
-"""Maximum number of partial trees that each search looks at."""
-
-MODEL_SHARE, ROBUST_SHARE = 0.3, 0.55
-"""Parts of a time limit for the two searches; the rest is for what the log says about the tree."""
+MODEL_SHARE, ROBUST_SHARE = 0.3, 0.85
+"""Parts of the time that is left for the two searches; the rest is for what the log says about the tree."""
 
 USEFUL = 0.05
 """A guarantee chooses the tree if it is above the worst possible return by at least this part of that by which the best
@@ -77,13 +77,31 @@ class LogRequest:
     seed: int = 0
 
 
-def learn_from_log(log: Log, request: LogRequest, watch: Watch) -> Learned:
+class Searching(NamedTuple):
+    """How far one of the two searches is.
+
+    Attributes:
+        guaranteed: whether the figures are guaranteed returns; otherwise they are returns on the estimated model.
+        value: of the best tree so far.
+        bound: no tree of the size has more.
+    """
+
+    guaranteed: bool
+    value: float
+    bound: float
+
+
+Listener = Callable[[Searching], None]
+
+
+def learn_from_log(log: Log, request: LogRequest, watch: Watch, progress: Listener | None = None) -> Learned:
     """The tree that is learned from a log, with the estimated model and what the log says about the tree.
 
     Args:
         log: what was recorded.
         request: what is asked.
         watch: its time limit and Ctrl-C end the searches with the best tree so far.
+        progress: called with every improvement of a search.
 
     Raises:
         InputError: if the size is not limited, or the discount or the confidence is not between 0 and 1.
@@ -92,7 +110,8 @@ def learn_from_log(log: Log, request: LogRequest, watch: Watch) -> Learned:
         raise InputError(f"discount is {request.discount!r}; learning from a log needs one above 0 and below 1")
     with watch.catching_interrupts(), one_thread():
         subject = _Subject.of(log, request)
-        found, robust = subject.searched(watch), subject.guaranteed(request, watch)
+        found = subject.searched(watch, _telling(progress, guaranteed=False))
+        robust = subject.guaranteed(request, watch, _telling(progress, guaranteed=True))
         tree, guarantee = subject.chosen(found, robust, request.confidence)
         solution = subject.solution(tree, found, watch)
         closing, evidence = watch.closing(CLOSING_SECONDS), subject.evidence
@@ -109,7 +128,21 @@ def learn_from_log(log: Log, request: LogRequest, watch: Watch) -> Learned:
         judged=estimates,
         coverage=covered,
     )
-    return Learned(replace(solution, experience=experience), evidence.estimate.mdp, evidence.estimate.visits)
+    found_model = evidence.estimate
+    return Learned(replace(solution, experience=experience), found_model.mdp, found_model.visits, subject.worst.problem)
+
+
+_Trace = Callable[[TracePoint], None]
+
+
+def _telling(progress: Listener | None, *, guaranteed: bool) -> _Trace | None:
+    """What listens to one of the searches; nothing if nobody wants to know."""
+    return None if progress is None else lambda point: progress(Searching(guaranteed, *point[1:]))
+
+
+def _nodes(watch: Watch) -> int | None:
+    """The limit on the nodes of a search, which a time limit replaces."""
+    return NODES if watch.time_limit == math.inf else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,15 +176,14 @@ class _Subject:
             norms_of(request.discount).total(least_reward(log.steps.rewards)),
         )
 
-    def searched(self, watch: Watch) -> Searched:
+    def searched(self, watch: Watch, listener: _Trace | None) -> Searched:
         """The best tree that a search finds on the estimated model."""
-        return self.model.searched(MODEL_NODES, watch.part(MODEL_SHARE * watch.time_limit))
+        return self.model.searched(_nodes(watch), watch.part(MODEL_SHARE * watch.remaining), listener)
 
-    def guaranteed(self, request: LogRequest, watch: Watch) -> Guaranteed:
+    def guaranteed(self, request: LogRequest, watch: Watch, listener: _Trace | None) -> Guaranteed:
         """The tree with the best guaranteed return that a search finds."""
-        part = watch.part(ROBUST_SHARE * watch.time_limit)
-        part.node_limit = ROBUST_NODES
-        limits = Limits(seed=request.seed, node_limit=ROBUST_NODES)
+        part = watch.part(ROBUST_SHARE * watch.remaining, listener, _nodes(watch))
+        limits = Limits(seed=request.seed, node_limit=part.node_limit)
         return robust_solve(self.worst.problem, request.size, limits, part)
 
     def chosen(self, found: Searched, robust: Guaranteed, confidence: float) -> tuple[TreePolicy, Guarantee]:
@@ -166,16 +198,17 @@ class _Subject:
         of_model = max(self.worst.of_policy(actions).lower, self.floor)
         best = max(robust.value, self.floor)
         bound = max(robust.bound, of_model)
+        guarantee = Guarantee(of_model, bound, confidence, self.model.grid.exact, robust.stop)
         if best - self.floor < USEFUL * (found.value - self.floor):
             warn_input(
                 f"{self.evidence.log.name}: the log has too few steps for a guarantee that says much: at a confidence "
                 f"of {confidence:.4g} no tree is guaranteed more than {bound:.4g}, where {self.floor:.4g} is the worst "
                 "possible; the tree is the best one on the estimated model"
             )
-            return found.tree, Guarantee(of_model, bound, confidence, self.model.grid.exact)
+            return found.tree, guarantee
         if of_model >= best - robust.rounding:
-            return found.tree, Guarantee(of_model, bound, confidence, self.model.grid.exact)
-        return self.model.grid.at_cuts(robust.tree), Guarantee(best, bound, confidence, self.model.grid.exact)
+            return found.tree, guarantee
+        return self.model.grid.at_cuts(robust.tree), replace(guarantee, value=best)
 
     def solution(self, tree: TreePolicy, found: Searched, watch: Watch) -> Solution:
         """A tree with its exact return on the estimated model, and the bound for all trees there.
@@ -191,15 +224,11 @@ class _Subject:
 
 
 def _grouped(log: Log, bins: int) -> tuple[Grid, Grouping]:
-    """The finest grid that has not too many cells, and the states that it makes of the observations."""
+    """The states of a log: its distinct observations if features take few values, and otherwise the cells of a grid."""
     steps = log.steps
     # What a terminated episode showed at last is no state that anything is done in.
     seen = np.concatenate([steps.observations, steps.next_observations[~steps.terminated]])
-    for count in range(whole("bins", bins, LEAST_BINS), LEAST_BINS - 1, -1):
-        grid = Grid.of(seen, count)
-        grouping = grid.grouping(steps)
-        if grid.exact or grouping.n_states <= MOST_CELLS:
-            break
+    grid, grouping = finest(steps, seen, whole("bins", bins, LEAST_BINS), most_exact=math.inf)
     if not grid.exact:
         warn_input(
             f"{log.name}: features take many values, so that observations were divided into "

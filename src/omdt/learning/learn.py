@@ -8,7 +8,7 @@ from typing import Any
 
 from omdt.errors import InputError
 from omdt.imitating import Teacher
-from omdt.learning.from_log import LogRequest, learn_from_log
+from omdt.learning.from_log import LogRequest, Searching, learn_from_log
 from omdt.learning.from_simulator import Request, learn_from_simulator
 from omdt.learning.learned import Learned
 from omdt.learning.logs import Log, log_of
@@ -31,8 +31,12 @@ BINS, CONFIDENCE, DISCOUNT = 12, 0.95, 0.99
 """By default: bins per feature, the confidence of intervals and guarantees, and the discount of the learned model."""
 
 
-def known(point: Round) -> Known:
-    """What is told after a round of learning from a simulator."""
+def known(point: Round | Searching) -> Known:
+    """What is told after a round of learning from a simulator, or while a log is searched."""
+    if isinstance(point, Searching):
+        what = "guaranteed" if point.guaranteed else "on the model"
+        room = f"at most {point.bound - point.value:.3g} more"
+        return Known(f"{what} {point.value:.6g}   bound {point.bound:.6g}   {room}", point.value)
     model = f"on the model {point.value:.6g}, bound {point.bound:.6g}"
     return Known(f"{point.steps:,} steps   {point.mean:.6g} per episode   {model}", point.mean)
 
@@ -63,7 +67,7 @@ def learn(
     seed: int = 0,
     threads: int | None = None,
     teacher: Teacher | None = None,
-    progress: Callable[[Round], None] | None = None,
+    progress: Callable[[Round | Searching], None] | None = None,
 ) -> Learned:
     """A small tree that is learned where there is no model, with what is known of it.
 
@@ -88,7 +92,8 @@ def learn(
         threads: number of processes that play in the simulator, by default one; the result is the same with any number.
         teacher: a policy to compare with, which has `predict` as in Stable-Baselines3: it plays episodes with the seeds
             of the fresh ones, and so does a tree that imitates it (`omdt.imitate`).
-        progress: called with every `Round` of learning from a simulator.
+        progress: called with every `Round` of learning from a simulator, or with every improvement of the searches in a
+            log.
 
     Raises:
         InputError: if the source, the teacher or the limits do not fit.
@@ -106,7 +111,7 @@ def learn(
     )
     if is_log(source):
         _refuse(steps=steps, episodes=episodes, threads=threads, teacher=teacher)
-        learned = learn_from_log(log_of(source), common, Watch(time_limit))
+        learned = learn_from_log(log_of(source), common, Watch(time_limit), progress)
         return _with_settings(learned, bins=bins, confidence=confidence)
     request = Request(
         **vars(common),

@@ -8,8 +8,11 @@ return that is guaranteed with some confidence.
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from omdt.formats import write
+from omdt.errors import InputError
+from omdt.formats.to_npz import arrays_of, write_arrays
 from omdt.mdp import MDP, Floats
+from omdt.robust.interval_files import WORLDS
+from omdt.robust.interval_mdp import IntervalMDP
 from omdt.solution import Experience, Guarantee, Interval, Solution
 from omdt.source import Source
 from omdt.tree import TreePolicy
@@ -23,11 +26,13 @@ class Learned:
         solution: the tree with its figures on the learned model; its `experience` has those in the world.
         model: the learned model: S + 2 states, of which the last two are the end of an episode and what is unknown.
         visits: [S, A] number of steps behind the model, per state and action.
+        worlds: the worlds that a log does not rule out, on which its guarantee rests; None for a simulator.
     """
 
     solution: Solution
     model: MDP
     visits: Floats
+    worlds: IntervalMDP | None = None
 
     @property
     def tree(self) -> TreePolicy:
@@ -55,7 +60,8 @@ class Learned:
 
         Args:
             path: the file, which `omdt.load` reads.
-            model: a file ending in .npz for the learned model, where `omdt report` and `omdt check` will find it.
+            model: a file ending in .npz for the learned model and for the worlds that a log does not rule out, where
+                `omdt report` and `omdt check` will find them.
         """
         self.with_model_file(model).solution.save(path)
 
@@ -63,7 +69,11 @@ class Learned:
         """The same after its model was written to a file, which the solution then names; as it is without a file."""
         if model is None:
             return self
-        write(self.model, model)
+        if Path(model).suffix.lower() != ".npz":
+            raise InputError(f"cannot write {model}: its name must end in .npz")
+        worlds = {} if self.worlds is None else self.worlds.arrays
+        beside = {WORLDS + name: array for name, array in worlds.items()}
+        write_arrays(Path(model), arrays_of(self.model) | beside)
         return replace(self, solution=replace(self.solution, source=Source(Path(model).absolute())))
 
     def __repr__(self) -> str:

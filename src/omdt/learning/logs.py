@@ -36,6 +36,7 @@ from omdt.learning.log_cells import Cells, RowNumbers, StateColumn, Texts
 from omdt.learning.log_columns import LogColumns
 from omdt.learning.steps import Steps
 from omdt.mdp import Bools, Floats, Ints
+from omdt.mdp_checks import ROW_SUM_TOLERANCE
 
 BLOCK = 10_000
 """Number of rows whose cells are in memory as texts at any time."""
@@ -193,6 +194,8 @@ def _read(table: Table) -> Log:
         raise InputError(f"{table.name} has no rows below the names of its columns")
     flat, roles = reader.columns.flat, reader.columns.roles
     rows = _Rows.joined(blocks)
+    if "probability" in roles and not flat:
+        _check_is_no_table(table, rows)
     rows = rows.chosen(np.argsort(rows.episodes, kind="stable"))
     first = _first(rows, by_state=not flat and "episode" not in roles)
     episodes: Ints = np.cumsum(first) - 1
@@ -220,6 +223,18 @@ def _read(table: Table) -> Log:
     )
     truths = tuple(name for names, truth in named if truth for name in names)
     return Log(table.name, steps, rows.probabilities if "probability" in roles else None, truths)
+
+
+def _check_is_no_table(table: Table, rows: _Rows) -> None:
+    """Raise for a table of transitions: there the probabilities of every state and action sum to 1."""
+    keys = np.column_stack([rows.states, rows.actions])
+    _, pairs, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    sums = np.bincount(pairs.ravel(), rows.probabilities)
+    if counts.max() > 1 and np.abs(sums - 1).max() < ROW_SUM_TOLERANCE:
+        raise InputError(
+            f"{table.name} is a table of transitions and no log: the probabilities of every state and action sum to 1. "
+            "Nothing has to be learned then; omdt solve (in Python omdt.read and omdt.solve) finds the best tree"
+        )
 
 
 def _first(rows: _Rows, *, by_state: bool) -> Bools:

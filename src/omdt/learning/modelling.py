@@ -5,15 +5,16 @@ which are in the units of the observations and divide the cells alike.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from omdt import planning
 from omdt.concluding import References, concluded
-from omdt.learning.estimating import Estimate, estimate
+from omdt.learning.estimating import Estimate, Grouping, estimate
 from omdt.learning.grid import Grid
 from omdt.learning.steps import Steps
 from omdt.limits import Limits
+from omdt.mdp import Floats
 from omdt.methods.registry import method_named
 from omdt.objective import DISCOUNTED_RETURN
 from omdt.rules import FALLBACK
@@ -21,7 +22,7 @@ from omdt.solution import Claim, Solution, Stop
 from omdt.solving import task_of
 from omdt.task import Size, Task
 from omdt.tree import TreePolicy
-from omdt.watch import Watch
+from omdt.watch import TracePoint, Watch
 
 MAX_STATES = 800
 """Most cells of a model: with more of them a search takes longer than the steps that it saves."""
@@ -63,11 +64,7 @@ class Model:
             seed: of the searches.
             name: of the model.
         """
-        for count in range(bins, LEAST_BINS - 1, -1):
-            grid = Grid.of(steps.observations, count, trees)
-            grouping = grid.grouping(steps)
-            if grouping.n_states <= MAX_STATES:
-                break
+        grid, grouping = finest(steps, steps.observations, bins, trees=trees)
         fine = grid.refined(steps.observations, trees)
         finer = fine.grouping(steps)
         if finer.n_states <= MAX_STATES:
@@ -80,10 +77,17 @@ class Model:
         mdp = self.estimate.mdp
         return estimate(steps, self.grid.grouping(steps), mdp.discount, mdp.name)
 
-    def searched(self, nodes: int, watch: Watch) -> "Searched":
-        """What a search of so many nodes finds; fewer if the time of the watch ends."""
-        part = watch.part(math.inf)
-        part.node_limit = nodes
+    def searched(
+        self, nodes: int | None, watch: Watch, listener: Callable[[TracePoint], None] | None = None
+    ) -> "Searched":
+        """What a search of so many nodes finds; fewer if the time of the watch ends.
+
+        Args:
+            nodes: None if only the time ends the search.
+            watch: the clock.
+            listener: called with every improvement.
+        """
+        part = watch.part(math.inf, listener, nodes)
         limits = Limits(seed=self.seed, node_limit=nodes)
         claim = SEARCH.run(self.task, limits, part, SEARCH.made_options({}))
         tree = self.grid.at_cuts(claim.tree)
@@ -101,6 +105,31 @@ class Model:
         claim = Claim(tree, math.inf if searched is None else searched.bound, _why(tree, searched, watch))
         found = concluded(self.task, claim, SEARCH, Limits(seed=self.seed), watch, before)
         return replace(found, tree=replace(tree, integer=found.tree.integer))
+
+
+def finest(
+    steps: Steps,
+    observations: Floats,
+    bins: int,
+    *,
+    trees: Sequence[TreePolicy] = (),
+    most_exact: float = MAX_STATES,
+) -> tuple[Grid, Grouping]:
+    """The finest grid that has not too many cells, and the states that it makes of the observations.
+
+    Args:
+        steps: what is grouped.
+        observations: [n, F] by which features are cut.
+        bins: most bins per feature that takes many values.
+        trees: their thresholds are cuts as well.
+        most_exact: maximum number of cells where every observation has a cell of its own.
+    """
+    for count in range(bins, LEAST_BINS - 1, -1):
+        grid = Grid.of(observations, count, trees)
+        grouping = grid.grouping(steps)
+        if grouping.n_states <= (most_exact if grid.exact else MAX_STATES):
+            break
+    return grid, grouping
 
 
 @dataclass(frozen=True, eq=False)

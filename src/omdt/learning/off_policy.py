@@ -42,6 +42,9 @@ SAMPLES = 400
 AT_ONCE = 4_000_000
 """Maximum number of counts of episodes in memory at any time."""
 
+DENSE = 150
+"""Number of states up to which dense linear systems are solved soonest."""
+
 FEW_EPISODES = 10.0
 """The effective number of episodes below which a warning says that importance sampling rests on few."""
 
@@ -92,8 +95,9 @@ def warn_about_few(name: str, found: tuple[Judged, ...]) -> None:
     """
     for one in found:
         if one.estimator == WEIGHTED and one.effective < FEW_EPISODES:
+            number = f"{one.effective:.1f}" if one.effective > 0 else "no"
             warn_input(
-                f"{name}: {WEIGHTED} rests on {one.effective:.1f} episodes that do what the tree does, out of "
+                f"{name}: {WEIGHTED} rests on {number} episodes that do what the tree does, out of "
                 f"{counted(one.interval.n, 'episode')}; its interval is unreliable"
             )
 
@@ -224,14 +228,13 @@ def _on_model(
     """The return on the estimated model, with the interval of models that are estimated from bootstrap samples."""
     mdp = evidence.estimate.mdp
     mean = tree_return(mdp, tree, watch=watch).value
-    chain = _Chain(tree, evidence)
+    chain, n = _Chain(tree, evidence), evidence.log.steps.n_episodes
     estimates = [mean]
     for _ in range(SAMPLES):
         if late(watch):
             break
-        estimates.append(chain.value(rng.poisson(1.0, evidence.log.steps.n_episodes).astype(np.float64)))
+        estimates.append(chain.value(rng.poisson(1.0, n).astype(np.float64)))
     low, high = _middle(np.array(estimates), confidence)
-    n = evidence.log.steps.n_episodes
     return Judged(MODEL, Interval(mean, min(low, mean), max(high, mean), confidence, n), float(chain.episodes))
 
 
@@ -265,11 +268,26 @@ class _Chain:
         visits = np.bincount(self._states, weights, minlength=n)
         sums = np.bincount(self._states, weights * self._rewards, minlength=n)
         data = np.bincount(self._entries, weights, minlength=len(self._rows)) / np.maximum(visits[self._rows], 1)
-        anew = sparse.csr_array((data, (self._rows, self._columns)), shape=(n, n))
-        lost = sparse.diags_array((visits == 0).astype(np.float64))
-        P, r = anew + lost @ self._P, np.where(visits > 0, sums / np.maximum(visits, 1), self._r)
+        lost, r = visits == 0, np.where(visits > 0, sums / np.maximum(visits, 1), self._r)
         first = np.bincount(self._first, counts, minlength=n)
         if not first.any():
             first = np.bincount(self._first, minlength=n)
-        values = spsolve((sparse.eye_array(n) - self._discount * P).tocsc(), r)
-        return float(first @ values / first.sum())
+        return float(first @ self._values(data, lost, r) / first.sum())
+
+    def _values(self, data: Floats, lost: Bools, r: Floats) -> Floats:
+        """[n] the values of the chain.
+
+        Args:
+            data: the probabilities of the transitions that were seen.
+            lost: [n] the states that keep their estimate.
+            r: [n] the rewards.
+        """
+        n = len(r)
+        if n <= DENSE:
+            matrix = np.zeros((n, n))
+            matrix[self._rows, self._columns] = data
+            matrix[lost] = self._P[lost].toarray()
+            return np.asarray(np.linalg.solve(np.eye(n) - self._discount * matrix, r), dtype=np.float64)
+        seen = sparse.csr_array((data, (self._rows, self._columns)), shape=(n, n))
+        P = seen + sparse.diags_array(lost.astype(np.float64)) @ self._P
+        return np.asarray(spsolve((sparse.eye_array(n) - self._discount * P).tocsc(), r))

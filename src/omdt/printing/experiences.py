@@ -20,6 +20,15 @@ CHOSEN = {
 """Why a learned tree need not be the best one on the learned model, by where it was learned."""
 
 
+EARLY = {
+    "nodes": "; the search ended early, at its limit on partial trees",
+    "time": "; the search ended early, because time was up",
+    "memory": "; the search ended early, because memory was full",
+    "interrupted": "; the search was interrupted",
+}
+"""Why the search for the best guaranteed return ended before its bound met the best tree."""
+
+
 class Figure(NamedTuple):
     """One figure about the world.
 
@@ -56,7 +65,8 @@ def world_figures(solution: "Solution") -> Iterator[Figure]:
     if experience.guarantee is not None:
         yield Figure("guaranteed", number(experience.guarantee.value, 6), guarantee_words(experience.guarantee))
         trees = f"no tree of {solution.size.words or 'any size'} has a higher guaranteed return from this log"
-        yield Figure("its bound", number(experience.guarantee.bound, 6), trees)
+        early = EARLY.get(experience.guarantee.stop, "")
+        yield Figure("its bound", number(experience.guarantee.bound, 6), f"{trees}{early}")
     for judged in experience.judged:
         yield Figure("estimated", number(judged.interval.mean, 6), judged_words(judged))
     if experience.coverage is not None:
@@ -91,7 +101,8 @@ def judged_words(judged: "Judged") -> str:
     text = f"discounted return by {judged.estimator}; {span(judged.interval)}"
     if judged.effective >= judged.interval.n:
         return text
-    return f"{text}, worth {number(judged.effective, 3)} episodes played by the tree itself"
+    effective = f"{judged.effective:,.0f}" if judged.effective >= 100 else number(judged.effective, 3)
+    return f"{text}, worth {effective} episodes played by the tree itself"
 
 
 def coverage_words(coverage: "Coverage") -> str:

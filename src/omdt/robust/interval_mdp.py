@@ -6,6 +6,7 @@ is not stored in `upper` is impossible.
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from omdt.errors import InputError
 from omdt.graph import reached_from
 from omdt.mdp import MDP, Bools, Floats
 from omdt.robust.interval_checks import checked_first, checked_intervals
+from omdt.robust.interval_files import SHARED, fields_in, write_fields
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,6 +111,27 @@ class IntervalMDP:
             mdp.action_names,
             mdp.name,
         )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read an interval MDP from a file that `save` wrote."""
+        fields = fields_in(path)
+        try:
+            return cls(**fields)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+
+    def save(self, path: str | Path) -> None:
+        """Write the interval MDP to a file ending in .npz, which `load` and `omdt check` read."""
+        write_fields(path, self.arrays | {name: np.array(getattr(self, name)) for name in SHARED})
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Intervals and rewards as plain arrays, by their names in a file; without features, names and discount."""
+        ends = {"lower": self.lower.data, "upper": self.upper.data}
+        pattern = {"indices": self.upper.indices, "indptr": self.upper.indptr}
+        first = {"initial_lower": self.initial_lower, "initial_upper": self.initial_upper}
+        return {**ends, **pattern, "rewards": self.rewards, **first}
 
     def __repr__(self) -> str:
         return (

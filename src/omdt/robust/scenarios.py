@@ -54,8 +54,7 @@ def search_scenarios(incumbent: Incumbent, best: Worst, size: Size, limits: Limi
 def _search(incumbent: Incumbent, task: Task, limits: Limits, whole: Watch) -> None:
     """Search one scenario: its tree may be the best so far, and its bound holds for all trees."""
     nodes = NODES if limits.node_limit is None else min(NODES, limits.node_limit)
-    part = whole.part(whole.remaining)
-    part.node_limit = nodes
+    part = whole.part(whole.remaining, node_limit=nodes)
     own = Limits(None, limits.gap, limits.seed, 1, limits.memory_limit, nodes)
     claim = method_named("search").run(task, own, part, SearchOptions())
     if part.interrupted:

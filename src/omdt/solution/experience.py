@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from omdt.errors import InputError
+from omdt.solution.claim import Stop
 from omdt.solution.entries import entry, figure, number, one_of, spelled
 
 SIMULATOR, LOG = "simulator", "log"
@@ -85,18 +86,21 @@ class Guarantee:
         confidence: how often the value is below the tree's true return, at least; as 0.95.
         exact: whether every observation is a state of its own; otherwise the guarantee holds as far as steps that
             start in the same cell of observations are alike.
+        stop: why the search for the best guaranteed return ended.
     """
 
     value: float
     bound: float
     confidence: float
     exact: bool = True
+    stop: Stop = Stop.COMPLETE
 
     @classmethod
     def from_dict(cls, data: Any) -> "Guarantee":
         """The guarantee of a dictionary as `asdict` makes it."""
         exact = data.get("exact") is True
-        return cls(figure(data, "value"), figure(data, "bound"), number(data, "confidence"), exact)
+        stop = Stop(one_of(data, "stop", tuple(Stop), Stop.COMPLETE))
+        return cls(figure(data, "value"), figure(data, "bound"), number(data, "confidence"), exact, stop)
 
 
 @dataclass(frozen=True)
