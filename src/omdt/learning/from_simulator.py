@@ -57,7 +57,7 @@ LAST_SHARE = 0.05
 TURNS = 4
 """Times that exploration asks anew where the model is unsure, per round."""
 
-EXACT_TURNS, RIVALS, PORTIONS = 6, 5, 8
+EXACT_TURNS, RIVALS, PORTIONS = 5, 4, 8
 """Where cells are exact: times that rivals of the best tree are drawn, how many they are, and times that it is asked
 anew between two draws which steps tell the trees apart."""
 

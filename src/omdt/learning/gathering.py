@@ -24,7 +24,7 @@ SEEDS = 1_000_000_000
 BATCH = 64
 """Most episodes that are begun together while exploring, so that an allowance is not exceeded by far."""
 
-LOOKS = 8
+LOOKS = 6
 """Episodes that are begun for each that is played, where beginnings are chosen."""
 
 Worth = Callable[[Floats], Floats]
