@@ -7,8 +7,8 @@ steps of contests inform the next model.
 
 The first round has no tree yet: random actions and random small trees explore, and the best of these becomes the first
 champion. After the last round thresholds are tuned in the simulator (`tuning`), because the best ones are rarely cuts.
-Where every feature keeps all its values the cells are exact: there is nothing to tune, those steps explore as well,
-half of them by random actions, and the champion is the tree that the model recommends.
+Where every feature keeps all its values the cells are exact: there is nothing to tune, those steps tell the best tree
+from its rivals (`telling`), and the champion is the tree that the model recommends.
 
 The last model has the thresholds of the returned tree among its cuts, so the tree's value there is exact, and the bound
 holds for all trees over its cuts. What the tree returns in the simulator is measured by fresh episodes.
