@@ -1,8 +1,11 @@
 """Trees learned from simulators: what they return in fresh episodes, beside a teacher and a tree that imitates it.
 
-Run with `make bench-learn`; environments and the number of seeds can be chosen:
+Run with `make bench-learn`, which takes about 40 minutes; environments and seeds can be chosen:
 
     python benchmarks/learn.py --seeds 2 --only CartPole Taxi
+    python benchmarks/learn.py --first-seed 20 --seeds 10 --only Blackjack
+
+What every run has found is told as it ends. Ctrl-C prints the rows that are complete.
 
 Every run may take 200,000 steps on one core. "mean" is the mean over the seeds of the mean return of 200 fresh
 episodes, "worst" that of the worst seed. "model" is the discounted return of the first seed's tree on its learned
@@ -12,8 +15,8 @@ the same depth that imitates the teacher (VIPER without Q-values). LunarLander n
 without it.
 
 Blackjack and Taxi have exact MDPs: the second table has the exact discounted returns there of the learned trees and of
-the best tree of the depth. What the worst of them lacks is given as a part of the best tree's return, and as a part of
-what the best tree gains over the random policy.
+the best tree of the depth that `omdt.solve` finds in a minute. What the worst of the learned ones lacks is given as a
+part of the best tree's return, and as a part of what the best tree gains over the random policy.
 """
 
 import argparse
@@ -144,59 +147,74 @@ def imitated(case: Case, teacher: Linear | Controller) -> float:
     return mean_return(case.simulator, omdt.imitate(env, teacher, max_depth=case.depth, **settings, **names))
 
 
-def simulated(cases: list[Case], seeds: int, progress: Console) -> Table:
-    table = Table("environment", title=f"Learned from a simulator, {seeds} seeds")
+def simulated(seeds: range) -> Table:
+    """The table of environments that can only be played, without rows."""
+    table = Table("environment", title=f"Learned from a simulator, {len(seeds)} seeds")
     for heading in ("d", "target", "mean", "worst", "steps", "CPU s", "model", "bound", "teacher", "imitated"):
         table.add_column(heading, justify="right")
-    for case in cases:
-        runs = []
-        for seed in range(seeds):
-            runs.append(learned(case, seed))
-            found, seconds = runs[-1]
-            progress.print(f"{case.env_id} seed {seed}: {found.interval.mean:.1f}, {seconds:.0f} s", style="dim")
-        teacher = Controller() if case.env_id.startswith("LunarLander") else trained(case.simulator)
-        means = [found.interval.mean for found, _ in runs]
-        first = runs[0][0].solution
-        numbers = [np.mean(means), min(means), max(found.solution.experience.steps for found, _ in runs)]
-        numbers += [max(seconds for _, seconds in runs), first.value, first.bound]
-        numbers += [mean_return(case.simulator, teacher), imitated(case, teacher)]
-        target = "" if case.target is None else f"{case.target:g}"
-        table.add_row(case.env_id, str(case.depth), target, *(f"{number:.1f}".removesuffix(".0") for number in numbers))
     return table
 
 
-def exact(cases: list[Case], seeds: int, progress: Console) -> Table:
-    table = Table("environment", title=f"Beside the best tree on the exact MDP, {seeds} seeds")
+def simulated_row(case: Case, seeds: range, progress: Console) -> list[str]:
+    runs = []
+    for seed in seeds:
+        runs.append(learned(case, seed))
+        found, seconds = runs[-1]
+        progress.print(f"{case.env_id} seed {seed}: {found.interval.mean:.1f}, {seconds:.0f} s", style="dim")
+    teacher = Controller() if case.env_id.startswith("LunarLander") else trained(case.simulator)
+    means = [found.interval.mean for found, _ in runs]
+    first = runs[0][0].solution
+    numbers = [np.mean(means), min(means), max(found.solution.experience.steps for found, _ in runs)]
+    numbers += [max(seconds for _, seconds in runs), first.value, first.bound]
+    numbers += [mean_return(case.simulator, teacher), imitated(case, teacher)]
+    target = "" if case.target is None else f"{case.target:g}"
+    return [case.env_id, str(case.depth), target, *(f"{number:.1f}".removesuffix(".0") for number in numbers)]
+
+
+def exact(seeds: range) -> Table:
+    """The table of environments that have exact MDPs, without rows."""
+    table = Table("environment", title=f"Beside the best tree on the exact MDP, {len(seeds)} seeds")
     for heading in ("d", "best tree", "proven", "learned, mean", "worst", "lacks", "of gain", "steps", "CPU s"):
         table.add_column(heading, justify="right")
-    for case in cases:
-        name = case.env_id
-        mdp = blackjack() if name.startswith("Blackjack") else omdt.from_gymnasium(gymnasium.make(name), discount=0.99)
-        best = omdt.solve(mdp, max_depth=case.depth, time_limit=60, threads=1)
-        runs = [learned(case, seed) for seed in range(seeds)]
-        values = [omdt.evaluate(mdp, found.tree) for found, _ in runs]
-        progress.print(f"{name} depth {case.depth}: {np.round(values, 4)}", style="dim")
-        steps, seconds = max(it.solution.experience.steps for it, _ in runs), max(seconds for _, seconds in runs)
-        lacking = best.value - min(values)
-        parts = [f"{lacking / abs(best.value):.1%}", f"{lacking / (best.value - best.random_return):.1%}"]
-        cells = [f"{best.value:.4f}", str(best.proven), f"{np.mean(values):.4f}", f"{min(values):.4f}"]
-        table.add_row(name, str(case.depth), *cells, *parts, f"{steps}", f"{seconds:.0f}")
     return table
+
+
+def exact_row(case: Case, seeds: range, progress: Console) -> list[str]:
+    name = case.env_id
+    mdp = blackjack() if name.startswith("Blackjack") else omdt.from_gymnasium(gymnasium.make(name), discount=0.99)
+    best = omdt.solve(mdp, max_depth=case.depth, time_limit=60, threads=1)
+    runs, values = [], []
+    for seed in seeds:
+        runs.append(learned(case, seed))
+        values.append(omdt.evaluate(mdp, runs[-1][0].tree))
+        told = f"{name} depth {case.depth} seed {seed}: {values[-1]:.5f} of {best.value:.5f}, {runs[-1][1]:.0f} s"
+        progress.print(told, style="dim")
+    steps, seconds = max(it.solution.experience.steps for it, _ in runs), max(seconds for _, seconds in runs)
+    lacking = best.value - min(values)
+    parts = [f"{lacking / abs(best.value):.1%}", f"{lacking / (best.value - best.random_return):.1%}"]
+    cells = [f"{best.value:.4f}", str(best.proven), f"{np.mean(values):.4f}", f"{min(values):.4f}"]
+    return [name, str(case.depth), *cells, *parts, f"{steps}", f"{seconds:.0f}"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", default=[""], help="beginnings of the environments' names")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default: 5)")
+    parser.add_argument("--first-seed", type=int, default=0, help="the first of them (default: 0)")
+    parser.add_argument("--only", nargs="+", default=[""], help="beginnings of the environments' names (default: all)")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", omdt.InputWarning)
     progress, out = Console(stderr=True), Console(width=120)
-    chosen = [[case for case in cases if case.env_id.startswith(tuple(asked.only))] for cases in (CASES, EXACT)]
-    if find_spec("Box2D") is None:
-        chosen[0] = [case for case in chosen[0] if not case.env_id.startswith("LunarLander")]
-    for cases, table in zip(chosen, (simulated, exact), strict=True):
-        if cases:
-            out.print(table(cases, asked.seeds, progress))
+    seeds = range(asked.first_seed, asked.first_seed + asked.seeds)
+    for cases, table, row in ((CASES, simulated(seeds), simulated_row), (EXACT, exact(seeds), exact_row)):
+        chosen = [case for case in cases if case.env_id.startswith(tuple(asked.only))]
+        if find_spec("Box2D") is None:
+            chosen = [case for case in chosen if not case.env_id.startswith("LunarLander")]
+        try:
+            for case in chosen:
+                table.add_row(*row(case, seeds, progress))
+        finally:
+            if table.row_count:
+                out.print(table)
 
 
 if __name__ == "__main__":

@@ -118,6 +118,11 @@ class Player:
             Steps.joined(steps) if steps else None,
         )
 
+    def starts(self, seeds: Sequence[int] | Ints) -> Floats:
+        """[k, F] what is observed when the episode of each seed begins; no step is taken."""
+        width = self._table.width
+        return np.concatenate([self._table.reset(seeds[i : i + width]) for i in range(0, len(seeds), width)])
+
     def _done(self, jobs: list["_Job"]) -> list[Played]:
         """What comes of the jobs, here or in the processes."""
         if self._pool is None:
@@ -157,16 +162,18 @@ class _Table:
                 env.close()
         self._envs.clear()
 
+    def reset(self, seeds: Sequence[int] | Ints) -> Floats:
+        """[k, F] what is observed when one episode per seed begins, all at the same time; at most `width` seeds."""
+        while len(self._envs) < len(seeds):
+            self._envs.append(self.simulator.make())
+        read = self.simulator.observer.read
+        X = np.array([read(env.reset(seed=int(seed))[0]) for env, seed in zip(self._envs, seeds, strict=False)])
+        self._check(X)
+        return X
+
     def play(self, job: _Job, watch: Watch | None = None) -> Played:
         """Play one episode per seed, all at the same time; at most `width` seeds."""
-        seeds = job.seeds
-        k, observer = len(seeds), self.simulator.observer
-        while len(self._envs) < k:
-            self._envs.append(self.simulator.make())
-        X = np.array(
-            [observer.read(env.reset(seed=int(seed))[0]) for env, seed in zip(self._envs, seeds, strict=False)]
-        )
-        self._check(X)
+        k, X = len(job.seeds), self.reset(job.seeds)
         wanderers = self._wanderers(job)
         returns, lengths, alive = np.zeros(k), np.zeros(k, dtype=np.int64), np.arange(k)
         rows: list[_Rows] = []

@@ -24,11 +24,14 @@ class Grouping:
         features: [S, F] an observation that stands for each state.
         states: [n] state before each step.
         next_states: [n] state after each step, also where the episode terminated.
+        starts: [m] states in which episodes began; by default those of the first steps. There are others where episodes
+            were chosen by their starts, or began and were not played.
     """
 
     features: Floats
     states: Ints
     next_states: Ints
+    starts: Ints | None = None
 
     @property
     def n_states(self) -> int:
@@ -65,7 +68,9 @@ def least_reward(rewards: Floats) -> float:
     return min(0.0, float(rewards.min()))
 
 
-def estimate(steps: Steps, grouping: Grouping, discount: float, name: str) -> Estimate:
+def estimate(
+    steps: Steps, grouping: Grouping, discount: float, name: str, *, weights: Floats | None = None
+) -> Estimate:
     """The estimated model of some steps.
 
     Args:
@@ -73,24 +78,27 @@ def estimate(steps: Steps, grouping: Grouping, discount: float, name: str) -> Es
         grouping: of these steps.
         discount: γ, below 1.
         name: of the MDP.
+        weights: [n] how much each step counts, more than 0; by default 1. The visits are sums of these.
     """
+    counts = np.ones(len(steps)) if weights is None else weights
     S, A = grouping.n_states, steps.n_actions
     end, unknown = S, S + 1
     pairs = grouping.states * A + steps.actions
     targets = np.where(steps.terminated, end, grouping.next_states)
-    visits = np.bincount(pairs, minlength=S * A).astype(np.float64)
-    sums = np.bincount(pairs, steps.rewards, minlength=S * A)
+    visits: Floats = np.bincount(pairs, counts, minlength=S * A).astype(np.float64)
+    sums = np.bincount(pairs, counts * steps.rewards, minlength=S * A)
     untried = np.flatnonzero(visits == 0)
     lost = least_reward(steps.rewards)
     rewards = np.full((S + 2) * A, lost)
-    rewards[: S * A][visits > 0] = (sums / np.maximum(visits, 1))[visits > 0]
+    rewards[: S * A][visits > 0] = sums[visits > 0] / visits[visits > 0]
     rewards[S * A : (S + 1) * A] = 0.0
     staying = np.arange(S * A, (S + 2) * A)
     rows = np.concatenate([pairs, untried, staying])
     columns = np.concatenate([targets, np.full(len(untried), unknown), np.repeat([end, unknown], A)])
-    weights = np.concatenate([1 / visits[pairs], np.ones(len(untried) + 2 * A)])
+    weights = np.concatenate([counts / visits[pairs], np.ones(len(untried) + 2 * A)])
     transitions = sparse.csr_array((weights, (rows, columns)), shape=((S + 2) * A, S + 2))
-    first = np.bincount(grouping.states[steps.first], minlength=S + 2).astype(np.float64)
+    starts = grouping.states[steps.first] if grouping.starts is None else grouping.starts
+    first = np.bincount(starts, minlength=S + 2).astype(np.float64)
     mdp = MDP(
         transitions,
         rewards.reshape(S + 2, A),

@@ -66,8 +66,8 @@ def random_tree(
 
 
 @dataclass(frozen=True, eq=False)
-class Curious:
-    """A policy with one action per cell, and one for cells that were never visited.
+class ByCell:
+    """A policy with one action per visited cell, and a tree for all other cells.
 
     Attributes:
         grid: the cells.
@@ -81,14 +81,24 @@ class Curious:
     actions: Ints
     elsewhere: TreePolicy
 
+    @classmethod
+    def of(cls, grid: Grid, estimate: Estimate, actions: Ints, elsewhere: TreePolicy) -> "ByCell":
+        """The policy with actions [S] in the states of an estimated model over a grid."""
+        bins = grid.bins(estimate.mdp.features[: estimate.n_states])
+        return cls(grid, {row.tobytes(): i for i, row in enumerate(bins)}, actions, elsewhere)
+
+    def numbers(self, observations: Floats) -> Ints:
+        """[n] the state of each observation [n, F], −1 where no step has been."""
+        return np.array([self.states.get(row.tobytes(), -1) for row in self.grid.bins(observations)])
+
     def __call__(self, observations: Floats) -> Ints:
         """[n] actions for observations [n, F]."""
-        found = np.array([self.states.get(row.tobytes(), -1) for row in self.grid.bins(observations)])
+        found = self.numbers(observations)
         known: Ints = np.where(found >= 0, self.actions[found], self.elsewhere.actions(observations))
         return known
 
 
-def curious(grid: Grid, estimate: Estimate, elsewhere: TreePolicy) -> Curious:
+def curious(grid: Grid, estimate: Estimate, elsewhere: TreePolicy) -> ByCell:
     """The policy that goes where the model is unsure.
 
     Args:
@@ -103,5 +113,4 @@ def curious(grid: Grid, estimate: Estimate, elsewhere: TreePolicy) -> Curious:
     q = planning.q_values(asked, planning.optimal_values(asked)).value[:S]
     # Among equally good actions the least tried one comes first.
     actions = np.lexsort((estimate.visits, -q.round(9)), axis=1)[:, 0]
-    bins = grid.bins(mdp.features[:S])
-    return Curious(grid, {row.tobytes(): i for i, row in enumerate(bins)}, actions, elsewhere)
+    return ByCell.of(grid, estimate, actions, elsewhere)

@@ -7,8 +7,8 @@ steps of contests inform the next model.
 
 The first round has no tree yet: random actions and random small trees explore, and the best of these becomes the first
 champion. After the last round thresholds are tuned in the simulator (`tuning`), because the best ones are rarely cuts.
-Where every feature keeps all its values the cells are exact: there is nothing to tune, those steps explore as well,
-half of them by random actions, and the champion is the tree that the model recommends.
+Where every feature keeps all its values the cells are exact: there is nothing to tune, those steps tell the best tree
+from its rivals (`telling`), and the champion is the tree that the model recommends.
 
 The last model has the thresholds of the returned tree among its cuts, so the tree's value there is exact, and the bound
 holds for all trees over its cuts. What the tree returns in the simulator is measured by fresh episodes.
@@ -31,6 +31,7 @@ from omdt.learning.gathering import Gathering
 from omdt.learning.learned import Learned
 from omdt.learning.modelling import Model, Searched
 from omdt.learning.simulators import Simulator
+from omdt.learning.telling import telling
 from omdt.learning.tuning import tuned
 from omdt.learning.wandering import Wandering
 from omdt.solution import SIMULATOR, Experience, Round, Solution
@@ -47,11 +48,21 @@ RANDOM_SHARE, TREES_SHARE, FIRST_SHARE = 0.05, 0.15, 0.06
 EXPLORE_SHARE, CONTEST_SHARE = 0.03, 0.03
 """Parts of all steps for exploring and for the contest, per round."""
 
+EXACT_CONTEST_SHARE = 0.02
+"""The same for the contest where cells are exact, since the model tells more there than some episodes do."""
+
 LAST_SHARE = 0.05
 """Part of all steps for the last contest."""
 
 TURNS = 4
 """Times that exploration asks anew where the model is unsure, per round."""
+
+EXACT_TURNS, RIVALS, PORTIONS = 5, 4, 8
+"""Where cells are exact: times that rivals of the best tree are drawn, how many they are, and times that it is asked
+anew between two draws which steps tell the trees apart."""
+
+EVEN_SHARE, UNSURE_SHARE = 0.1, 0.05
+"""Parts of these steps that are random actions, and that go where the model is unsure."""
 
 TUNINGS, APART = 3, 1_000_003
 """Times that tuning begins anew with the steps that it left before, and how far its seeds are apart."""
@@ -152,10 +163,14 @@ class _Run:
         model: Model | None = None
         for _ in range(ROUNDS):
             if self.best is not None and self.gathering.affords(1):
-                model = self._round(model, self.allowance(EXPLORE_SHARE), ROUND_NODES)
+                if model is not None:
+                    self._explore(model, self.allowance(EXPLORE_SHARE))
+                model = self._round(ROUND_NODES)
         if model is not None and model.grid.exact:
-            kept = max(self.allowance(LAST_SHARE), 2 * DUEL * self.gathering.horizon)
-            self._round(model, self.gathering.left - kept, LAST_NODES)
+            horizon = self.gathering.horizon
+            kept = min(2 * DUEL * horizon, max(self.allowance(EXACT_CONTEST_SHARE), horizon))
+            self._tell_apart(model, self.gathering.left - kept)
+            self._round(LAST_NODES)
         elif self.best is not None:
             self._tune(self.best.tree)
 
@@ -177,11 +192,9 @@ class _Run:
             share = self.allowance(FIRST_SHARE)
             self.best = contest(gathering, None, finalists[:FINALISTS], first=FIRST, allowance=share)
 
-    def _round(self, before: Model | None, allowance: int, nodes: int) -> Model:
-        """Explore by the model before, learn a new one, search on it, and let its tree compete."""
+    def _round(self, nodes: int) -> Model:
+        """Learn a model of all steps so far, search on it, and let its tree compete."""
         assert self.best is not None
-        if before is not None:
-            self._explore(before, allowance)
         model = self._model([self.best.tree, *self.proposed])
         found = model.searched(nodes, self.watch)
         self.proposed = [found.tree]
@@ -202,22 +215,43 @@ class _Run:
             exact: whether cells are exact.
         """
         champion, challenger = (found, before) if exact else (before, found)
-        margin, share = BEYOND_DOUBT if exact else CLEARLY, self.allowance(CONTEST_SHARE)
-        return contest(self.gathering, champion, [challenger], first=DUEL, allowance=share, margin=margin)
+        margin, share = (BEYOND_DOUBT, EXACT_CONTEST_SHARE) if exact else (CLEARLY, CONTEST_SHARE)
+        allowance = self.allowance(share)
+        return contest(self.gathering, champion, [challenger], first=DUEL, allowance=allowance, margin=margin)
 
     def _explore(self, model: Model, allowance: int) -> None:
-        """Explore in turns beside the best tree and where the model is unsure by then, half of the steps each.
-
-        Where cells are exact, half of all these steps are random.
-        """
+        """Explore in turns beside the best tree and where the model is unsure by then, half of the steps each."""
         assert self.best is not None
-        evenly = allowance // (2 * TURNS) if model.grid.exact else 0
-        share = (allowance // TURNS - evenly) // 2
+        share = allowance // (2 * TURNS)
         for _ in range(TURNS):
-            self.gathering.explore(self.best.tree, evenly, EVENLY)
             self.gathering.explore(self.best.tree, share, NEARBY)
-            unsure = curious(model.grid, model.counted(self.gathering.steps), self.best.tree)
-            self.gathering.explore(unsure, share, NEARBY)
+            self._look_around(model, share)
+
+    def _look_around(self, model: Model, share: int) -> None:
+        """Explore where the model is unsure."""
+        assert self.best is not None
+        known = model.counted(self.gathering.steps, self.gathering.starts).estimate
+        self.gathering.explore(curious(model.grid, known, self.best.tree), share, NEARBY)
+
+    def _tell_apart(self, model: Model, allowance: int) -> None:
+        """Explore where cells are exact: mostly what tells the best tree from its rivals, drawn anew every turn."""
+        assert self.best is not None
+        end = self.gathering.player.steps + allowance
+        for turn in range(EXACT_TURNS):
+            share = max(0, end - self.gathering.player.steps) // (EXACT_TURNS - turn)
+            self.gathering.explore(self.best.tree, int(EVEN_SHARE * share), EVENLY)
+            self._look_around(model, int(UNSURE_SHARE * share))
+            steps, starts = self.gathering.steps, self.gathering.starts
+            models = [model.counted(steps, starts), *(model.drawn(steps, starts, self.rng) for _ in range(RIVALS))]
+            best, *rivals = (each.searched(ROUND_NODES, self.watch).tree for each in models)
+            for _ in range(PORTIONS):
+                known = model.counted(self.gathering.steps, self.gathering.starts).estimate
+                told = telling(model.grid, known, best, rivals)
+                portion = int((1 - EVEN_SHARE - UNSURE_SHARE) * share) // PORTIONS
+                if told is None:
+                    self._look_around(model, portion)
+                else:
+                    self.gathering.explore(told.policy, portion, worth=told.worth)
 
     def _tune(self, before: TreePolicy) -> None:
         """Tune the best tree in the simulator, by all steps but those of a last contest with what it was before."""
@@ -243,6 +277,7 @@ class _Run:
         asked = self.request
         return Model.of(
             self.gathering.steps,
+            self.gathering.starts,
             trees,
             asked.size,
             bins=asked.bins,

@@ -94,12 +94,20 @@ class Grid:
         columns = [numbers[bins[:, j]] for j, numbers in enumerate(self.representatives)]
         return np.stack(columns, axis=1)
 
-    def grouping(self, steps: Steps) -> Grouping:
-        """The visited cells as states, in the order of their bins."""
-        bins = self.bins(np.concatenate([steps.observations, steps.next_observations]))
+    def grouping(self, steps: Steps, starts: Floats | None = None) -> Grouping:
+        """The visited cells as states, in the order of their bins.
+
+        Args:
+            steps: whose observations are grouped.
+            starts: [m, F] what was observed when episodes began; by default, before the first steps.
+        """
+        begun = steps.observations[:0] if starts is None else starts
+        bins = self.bins(np.concatenate([steps.observations, steps.next_observations, begun]))
         first, states = _distinct_rows(bins)
         n = len(steps)
-        return Grouping(self.features(bins[first]), states[:n], states[n:])
+        return Grouping(
+            self.features(bins[first]), states[:n], states[n : 2 * n], None if starts is None else states[2 * n :]
+        )
 
     def at_cuts(self, tree: TreePolicy) -> TreePolicy:
         """The tree with every threshold at a cut that divides the representatives as the threshold did."""

@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from omdt import planning
 from omdt.concluding import References, concluded
 from omdt.learning.estimating import Estimate, Grouping, estimate
@@ -51,12 +53,22 @@ class Model:
 
     @classmethod
     def of(
-        cls, steps: Steps, trees: Sequence[TreePolicy], size: Size, *, bins: int, discount: float, seed: int, name: str
+        cls,
+        steps: Steps,
+        starts: Floats,
+        trees: Sequence[TreePolicy],
+        size: Size,
+        *,
+        bins: int,
+        discount: float,
+        seed: int,
+        name: str,
     ) -> "Model":
         """The model of some steps over the finest grid that has not too many cells.
 
         Args:
             steps: at least one.
+            starts: [m, F] what was observed when episodes began.
             trees: their thresholds are cuts, and cells are finer beside these.
             size: of the trees that are asked for.
             bins: most bins per feature that takes many values.
@@ -64,18 +76,24 @@ class Model:
             seed: of the searches.
             name: of the model.
         """
-        grid, grouping = finest(steps, steps.observations, bins, trees=trees)
+        grid, grouping = finest(steps, steps.observations, bins, starts=starts, trees=trees)
         fine = grid.refined(steps.observations, trees)
-        finer = fine.grouping(steps)
+        finer = fine.grouping(steps, starts)
         if finer.n_states <= MAX_STATES:
             grid, grouping = fine, finer
         found = estimate(steps, grouping, discount, name)
         return cls(grid, found, task_of(found.mdp, size, None, DISCOUNTED_RETURN, FALLBACK, ()), seed)
 
-    def counted(self, steps: Steps) -> Estimate:
-        """The model over the same cells by other steps."""
+    def counted(self, steps: Steps, starts: Floats, *, weights: Floats | None = None) -> "Model":
+        """The model over the same cells by other steps, each of which counts by its weight, if there are weights."""
         mdp = self.estimate.mdp
-        return estimate(steps, self.grid.grouping(steps), mdp.discount, mdp.name)
+        found = estimate(steps, self.grid.grouping(steps, starts), mdp.discount, mdp.name, weights=weights)
+        task = task_of(found.mdp, self.task.size, None, DISCOUNTED_RETURN, FALLBACK, ())
+        return replace(self, estimate=found, task=task)
+
+    def drawn(self, steps: Steps, starts: Floats, rng: np.random.Generator) -> "Model":
+        """Another model that the same steps suggest (the Bayesian bootstrap): each counts by an exponential weight."""
+        return self.counted(steps, starts, weights=rng.exponential(size=len(steps)))
 
     def searched(
         self, nodes: int | None, watch: Watch, listener: Callable[[TracePoint], None] | None = None
@@ -112,6 +130,7 @@ def finest(
     observations: Floats,
     bins: int,
     *,
+    starts: Floats | None = None,
     trees: Sequence[TreePolicy] = (),
     most_exact: float = MAX_STATES,
 ) -> tuple[Grid, Grouping]:
@@ -121,12 +140,13 @@ def finest(
         steps: what is grouped.
         observations: [n, F] by which features are cut.
         bins: most bins per feature that takes many values.
+        starts: as in `Grid.grouping`.
         trees: their thresholds are cuts as well.
         most_exact: maximum number of cells where every observation has a cell of its own.
     """
     for count in range(bins, LEAST_BINS - 1, -1):
         grid = Grid.of(observations, count, trees)
-        grouping = grid.grouping(steps)
+        grouping = grid.grouping(steps, starts)
         if grouping.n_states <= (most_exact if grid.exact else MAX_STATES):
             break
     return grid, grouping

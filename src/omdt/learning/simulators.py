@@ -4,9 +4,10 @@ A simulator is the recipe for an environment rather than the environment itself:
 in other processes. Every episode begins with a `reset(seed=…)` of its own and therefore does not depend on which copy
 plays it, nor on what that copy played before.
 
-Gymnasium's vector environments are not used: they take one seed for all their episodes, so that none of these could be
-repeated by its seed. Of its environments with discrete actions only CartPole has a faster one. It would save two
-seconds in 200,000 steps, where learning takes some fifteen.
+Gymnasium's vector environments are not used. `SyncVectorEnv` takes a seed per episode, but steps its copies one after
+the other, as a player does. The faster ones, which step all copies at once, take one seed for all of them, so that no
+episode could be repeated by its seed. Of the environments with discrete actions only CartPole has one: it would save
+two seconds in 200,000 steps, where learning takes some fifteen.
 """
 
 import copy
