@@ -8,6 +8,9 @@ import pytest
 import omdt
 from omdt.environments import PAPER
 from omdt.limits import Limits
+from omdt.methods.search.explorers import Explorers
+from omdt.methods.search.jobs import Job
+from omdt.methods.search.nodes import Findings
 from omdt.methods.search.settings import SearchSettings
 from omdt.methods.search.turns import USUAL
 from omdt.tradeoffs.front import front
@@ -201,3 +204,23 @@ def test_the_clock_of_a_size_counts_the_turns_of_others_apart():
     search.advance(USUAL)
     assert search.watch.away >= 10
     assert before <= search.watch.worked <= search.watch.elapsed - 10
+
+
+def test_threads_find_the_same_front_and_belong_to_the_size_that_has_its_turn(monkeypatch: pytest.MonkeyPatch):
+    explorers, elsewhere = set[Explorers](), set[int]()
+    before = Explorers.finish
+
+    def finish(self: Explorers, job: Job) -> Findings:
+        explorers.add(self)
+        elsewhere.add(sum(len(them._processes) for them in explorers if them is not self))
+        return before(self, job)
+
+    monkeypatch.setattr(Explorers, "finish", finish)
+    monkeypatch.setattr("omdt.tradeoffs.front_search.WAVE_SECONDS", 1e-3)
+    mdp, settings = environment("frozenlake_4x4"), SearchSettings(solo_seconds=0.0, min_evaluations=1)
+    one, two = (front(mdp, max_leaf_nodes=5, threads=threads, settings=settings) for threads in (1, 2))
+    assert two.proven
+    assert [point.tree for point in one] == [point.tree for point in two]
+    assert [(point.value, point.bound) for point in one] == [(point.value, point.bound) for point in two]
+    assert len(explorers) > 2
+    assert elsewhere == {0}

@@ -30,6 +30,9 @@ def front(
     ] = None,
     gap: Annotated[float, typer.Option(help="Relative gap between value and bound that counts as a proof.")] = 1e-4,
     seed: Annotated[int, typer.Option(help="The same seed gives the same trees.")] = 0,
+    threads: Annotated[
+        int | None, typer.Option(help="Cores for the search, all by default.", show_default=False)
+    ] = None,
     memory_limit: Annotated[
         int, typer.Option(metavar="MIB", help="Memory for what the search remembers; it forgets the rest.")
     ] = 2048,
@@ -80,6 +83,7 @@ def front(
             time_limit=time_limit,
             gap=gap,
             seed=seed,
+            threads=threads,
             memory_limit=memory_limit,
             unavailable=unavailable,
             rules=() if rules is None else rules,

@@ -18,6 +18,7 @@ from omdt.solution import MIN, Claim, Solution
 from omdt.solving import task_of
 from omdt.splits import Splits
 from omdt.task import Size, Task
+from omdt.terminal import cores
 from omdt.tradeoffs.front_points import DEPTH, LEAVES, Front, Point
 from omdt.tradeoffs.front_search import FrontSearch, Listener
 from omdt.verbs import verb
@@ -38,6 +39,7 @@ def front(
     time_limit: float | None = None,
     gap: float = 1e-4,
     seed: int = 0,
+    threads: int | None = None,
     memory_limit: int = 2048,
     unavailable: str = FALLBACK,
     rules: Rules | Sequence[Rule] = (),
@@ -60,6 +62,7 @@ def front(
         time_limit: seconds for the whole front.
         gap: relative distance between bound and value that counts as a proof.
         seed: the same seed gives the same trees.
+        threads: how many cores to use; by default all. The trees are the same with any number.
         memory_limit: MiB for what the search remembers.
         unavailable: as in `omdt.solve`.
         rules: as in `omdt.solve`.
@@ -71,7 +74,7 @@ def front(
         InputError: if the limits, the rules or the objective do not fit, or if no tree of any size keeps the rules.
     """
     sizes = _sizes(Size(max_depth, max_leaf_nodes), by)
-    limits = Limits(time_limit, gap, seed, 1, memory_limit)
+    limits = Limits(time_limit, gap, seed, cores() if threads is None else threads, memory_limit)
     watch = Watch(time_limit)
     with watch.catching_interrupts(), one_thread():
         task = task_of(mdp, sizes[-1], splits, objective_of(objective), unavailable, rules)

@@ -63,7 +63,7 @@ class FrontSearch:
         self._model, self._watch = model, watch
         self._first = FIRST if exclusion_seconds(model) <= SMALL_SECONDS else USUAL
         _compute_shared_facts(model)
-        each = replace(limits, threads=1, memory_limit=max(1, limits.memory_limit // len(sizes)))
+        each = replace(limits, memory_limit=max(1, limits.memory_limit // len(sizes)))
         shrunk_trees: dict[Tree, TreePolicy] = {}
         self.searches = [
             SizeSearch(model.resized(size), each, self._part(size, listener), shrunk_trees) for size in sizes
@@ -128,7 +128,13 @@ class FrontSearch:
             nodes *= 2
 
     def _give(self, search: SizeSearch, nodes: int) -> None:
-        """Let one size examine some nodes, but do at least one piece of its work."""
+        """Let one size examine some nodes, but do at least one piece of its work.
+
+        Meanwhile no other size has processes, so that these need no more cores and memory than those of a single solve.
+        """
+        for other in self._open:
+            if other is not search:
+                other.rest()
         end = search.watch.nodes + nodes
         while not search.over and self._watch.remaining > 0:
             self._advance(search)

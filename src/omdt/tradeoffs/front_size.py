@@ -33,7 +33,7 @@ class SizeSearch:
 
     Args:
         model: the model of the task with this size.
-        limits: how much work may go into it; several threads are not used.
+        limits: how much work may go into it.
         watch: the clock, which counts the nodes of this size alone.
         shrunk_trees: the trees of all sizes that were shrunk so far, with what remained of them.
 
@@ -88,6 +88,11 @@ class SizeSearch:
         if next(self._steps, self) is self:
             self._end()
         self._left = self.watch.elapsed
+
+    def rest(self) -> None:
+        """Leave the cores to other sizes."""
+        if self._proof is not None:
+            self._proof.rest()
 
     def offer(self, tree: Tree, value: float) -> None:
         """Take a tree of another size, with its return, if it fits and is better."""

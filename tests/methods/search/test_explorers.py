@@ -293,6 +293,7 @@ def _die_as(subject: Subject) -> None:
 def test_processes_that_cannot_start_do_not_explore() -> None:
     them = Explorers(subject_of(), 2, None, Watch())
     helper = Process(them._subject)
+    them._processes = [helper]
     failed, fine = Future[None](), Future[None]()
     failed.set_exception(LostWorkerError("lost"))
     fine.set_result(None)

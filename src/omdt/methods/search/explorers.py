@@ -53,7 +53,7 @@ class Explorers:
     def __init__(self, subject: Subject, threads: int, given: Executor | None, watch: Watch) -> None:
         self._subject, self._threads, self._watch = subject, threads, watch
         self._given = None if given is None else Given(given, subject)
-        self._settings, self._began = subject.model.settings, watch.elapsed
+        self._settings, self._began = subject.model.settings, watch.worked
         # Guards everything below, which the threads that wait for other processes change as well.
         self._changed = threading.Condition()
         self._queue = Queue()
@@ -127,12 +127,18 @@ class Explorers:
         """Explore no more because there is not enough memory."""
         self.out_of_memory = True
 
-    def stop(self) -> None:
-        """End the processes, whatever they are doing."""
+    def rest(self) -> None:
+        """End the processes, whatever they are doing, until exploring has taken long enough again."""
         with self._changed:
-            self._stopped, self._ready, self._idle = True, [], []
-        for process in self._processes:
+            processes, self._processes, self._ready, self._idle = self._processes, [], [], []
+        for process in processes:
             process.end()
+        self._began = self._watch.worked
+
+    def stop(self) -> None:
+        """End the processes for good."""
+        self._stopped = True
+        self.rest()
 
     @property
     def _late_seconds(self) -> float:
@@ -206,7 +212,7 @@ class Explorers:
     def _start_processes(self) -> None:
         """Start other processes if it is time for them; nobody waits until they are ready."""
         wanted = self._given is None and not (self._processes or self._stopped)
-        if wanted and self._threads > 1 and self._watch.elapsed - self._began > self._settings.solo_seconds:
+        if wanted and self._threads > 1 and self._watch.worked - self._began > self._settings.solo_seconds:
             self._processes = [Process(self._subject) for _ in range(self._threads - 1)]
             for process in self._processes:
                 process.start().add_done_callback(partial(self._started, process))
@@ -214,7 +220,7 @@ class Explorers:
     def _started(self, helper: Helper, future: Future[None]) -> None:
         """Let a process explore that is ready."""
         with self._changed:
-            if future.exception() is None and not self._stopped:
+            if future.exception() is None and helper in self._processes:
                 self._ready.append(helper)
                 self._idle.append(helper)
         self._hand_out()
@@ -250,7 +256,7 @@ class Explorers:
             try:
                 found, news = future.result()
             except LOST:
-                self._lose(batch)
+                self._lose(batch, helper)
             except MemoryError:
                 self._away.remove(batch)
                 self.out_of_memory = True
@@ -275,10 +281,11 @@ class Explorers:
         if self._awaited is not None and self._awaited[0].findings is not None:
             self._awaited[1].interrupt()
 
-    def _lose(self, batch: list[Job]) -> None:
+    def _lose(self, batch: list[Job], helper: Helper) -> None:
         """Let jobs wait again that were lost on their way; with too many losses, this process explores alone."""
         self._away.remove(batch)
-        self._lost += 1
+        # A process that was ended is no loss.
+        self._lost += helper is self._given or helper in self._ready
         for job in reversed(batch):
             if job.findings is None:
                 self._queue.add_first(job)

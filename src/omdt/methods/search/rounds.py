@@ -127,6 +127,10 @@ class Rounds:
         needed = budget_of(self.explorers.knowledge.bases.losses.optimum, target)
         return Goal(self._incumbent.value, target, self.main.budget_for(needed, self._model.settings.fresh_budget))
 
+    def rest(self) -> None:
+        """End all processes that explore until others have had their turn."""
+        self.explorers.rest()
+
     def stop(self) -> None:
         """End all processes that explore."""
         self.explorers.stop()

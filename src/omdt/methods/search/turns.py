@@ -50,6 +50,9 @@ class Proof(Protocol):
     def round(self, meanwhile: Callable[[], None]) -> None:
         """Search for a while, and do something else meanwhile or afterwards."""
 
+    def rest(self) -> None:
+        """End processes until the next round, because others have their turn."""
+
     def stop(self) -> None:
         """End threads and processes."""
 
@@ -184,6 +187,11 @@ class CoarseFirst:
             self._fine_nodes += self._watch.nodes - before
         if self._fine is None and self._coarse_seconds >= self._first_seconds and not self._coarse.done:
             self._prepare()
+
+    def rest(self) -> None:
+        """End processes until the next round."""
+        if self._fine is not None:
+            self._fine.rest()
 
     def stop(self) -> None:
         """End threads and processes."""

@@ -151,6 +151,9 @@ class CoarseSearch:
             else:
                 yield self._bounding.again(node, watch)
 
+    def rest(self) -> None:
+        """Nothing: threads without work do not disturb others."""
+
     def stop(self) -> None:
         """End the threads."""
         if self._pool is not None:
