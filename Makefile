@@ -31,7 +31,7 @@ help:
 	@echo "make bench-first-use  CPU seconds of a first solve that compiles, and the kernels it compiles (a minute)"
 	@echo "make bench-formats print time and memory of reading large models"
 	@echo "make bench-growth  time and memory of the search as lakes and networks grow (up to 20 minutes)"
-	@echo "make bench-size    planning, trees, bounds and memory of every family from 10^3 to 10^6 states (up to five hours)"
+	@echo "make bench-size    planning, trees, bounds and memory of every family from 10^3 to 10^6 states (hours; goes on where it was ended; ONLY=--fresh)"
 	@echo "make bench-limits  whether time limits and Ctrl-C are kept, from 10^3 to 10^6 states (some minutes)"
 	@echo "make bench-parallel  seconds to the proof on one core and on two (up to three hours)"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"
@@ -123,8 +123,11 @@ bench-formats: $(DEVELOP)
 bench-growth: $(DEVELOP)
 	$(BIN)/python benchmarks/growth.py
 
+# Options of the benchmark, as in: make bench-size ONLY="--threads 1 --exponents 3 4"
+ONLY ?=
+
 bench-size: $(DEVELOP)
-	$(BIN)/python benchmarks/size.py
+	$(BIN)/python benchmarks/size.py $(ONLY)
 
 bench-limits: $(DEVELOP)
 	$(BIN)/python benchmarks/limits.py
