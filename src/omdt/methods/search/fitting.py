@@ -11,13 +11,14 @@ follows from sums over the states of the node, for all questions at once. A *stu
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from omdt.mdp import Floats, Ints
 from omdt.methods.search.evaluation import Engine
 from omdt.methods.search.model import Model
 from omdt.methods.search.pairs import stump_pairs
 from omdt.methods.search.partial_tree import Leaf, Split, Tree
-from omdt.methods.search.ranks import Ranks
+from omdt.methods.search.ranks import Ranks, goes_right, left_sums
 from omdt.watch import Watch
 
 
@@ -116,11 +117,8 @@ class Fitting:
             scores = stump_pairs(self.questions.columns, np.array(chosen), states, gains[states])
             return chosen[int(scores.argmax())]
 
-        def score(k: int) -> float:
-            above = self.questions.right(states, k)
-            return self._stump_score(gains, states[above]) + self._stump_score(gains, states[~above])
-
-        return max(promising, key=score)
+        scores = _stumps_below(self.questions.columns, states, gains[states], np.array(promising))
+        return promising[int(scores.argmax())]
 
     def _at_quantiles(self, gains: Floats, states: Ints, promising: list[int]) -> list[int]:
         """Some thresholds by column and rank: promising ones, and those that divide the gains evenly.
@@ -143,10 +141,37 @@ class Fitting:
 
     def _stump_score(self, gains: Floats, states: Ints) -> float:
         """The gain of the best stump for some states."""
-        if not len(states):
-            return 0.0
-        left, right = self.questions.sums(states, gains[states])
-        return float((left.max(axis=1) + right.max(axis=1)).max())
+        return float(_best_stump(self.questions.columns, states, gains[states]))
+
+
+@njit(cache=True)
+def _best_stump(columns, states, gains):  # type: ignore[no-untyped-def]
+    """The gain of the best stump for n states with gains [n, A]."""
+    if len(states) == 0:
+        return 0.0
+    A = gains.shape[1]
+    total, sums, best = np.zeros(A), left_sums(columns, states, gains), -np.inf
+    for i in range(len(states)):
+        for a in range(A):
+            total[a] += gains[i, a]
+    for k in range(len(sums)):
+        left = right = -np.inf
+        for a in range(A):
+            left, right = max(left, sums[k, a]), max(right, total[a] - sums[k, a])
+        best = max(best, left + right)
+    return best
+
+
+@njit(cache=True)
+def _stumps_below(columns, states, gains, chosen):  # type: ignore[no-untyped-def]
+    """[m] the gain of the best two stumps below each of m questions for n states with gains [n, A]."""
+    scores, right = np.empty(len(chosen)), np.empty(len(states), dtype=np.bool_)
+    for i in range(len(chosen)):
+        for j in range(len(states)):
+            right[j] = goes_right(columns, chosen[i], states[j])
+        on_right = _best_stump(columns, states[right], gains[right])
+        scores[i] = on_right + _best_stump(columns, states[~right], gains[~right])
+    return scores
 
 
 def shared_leaves(leaves: int, depth: int, left_worth: float, right_worth: float) -> tuple[int, int]:

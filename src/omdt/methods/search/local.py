@@ -56,7 +56,7 @@ class LocalSearch:
         neighbours: finds the trees around a tree.
         trail: all incumbents that this search has found, one after another.
         ended: the tree with which the last climb ended, if there was one.
-        repeats: how many climbs in a row, the last one included, ended where an earlier one ended.
+        repeats: how many climbs in a row, the last one included, ended where an earlier one had been.
         evaluations: number of policies evaluated so far.
         max_evaluations: number of evaluations after which the search ends.
     """
@@ -83,7 +83,8 @@ class LocalSearch:
         self._beginnings = Beginnings(model.settings, self._all_starts(), quick_starts)
         self.trail: list[Tree] = []
         self.ended: Tree | None = None
-        self.repeats, self._ends = 0, set[Tree | None]()
+        self.repeats, self._joined = 0, False
+        self._passed: dict[bool, set[Tree]] = {False: set(), True: set()}
         self._polished: Tree | None = None
         self._seconds, self._permitted = 0.0, True
         self.evaluations, self.max_evaluations = 0, max_evaluations
@@ -154,8 +155,7 @@ class LocalSearch:
             if not self._impatient or self._hopeful(tree):
                 self.climb_from(tree)
             self._beginnings.ended(self.evaluations - before, self._base_value, self.ended)
-            self.repeats = self.repeats + 1 if self.ended in self._ends else 0
-            self._ends.add(self.ended)
+            self.repeats = self.repeats + 1 if self._joined else 0
 
     def _next_start(self) -> Tree:
         """The tree from which the next climb begins."""
@@ -181,11 +181,14 @@ class LocalSearch:
             self.climb_from(tree)
 
     def climb_from(self, tree: Tree) -> None:
-        """Move to a better promising neighbour until there is none; then try the small changes of a new incumbent."""
+        """Move to a better promising neighbour until there is none; then try the small changes of a new incumbent.
+
+        Where an earlier climb of the same kind has been, the rest of the way is known, and the climb ends.
+        """
         self.consider(tree)
         for _ in range(self.model.settings.max_steps):
-            self.ended = tree
-            if self.exhausted or self.incumbent.optimal_reached:
+            self.ended, self._joined = tree, self._join(tree)
+            if self._joined or self.exhausted or self.incumbent.optimal_reached:
                 return
             better = self._better(tree)
             if better is None:
@@ -195,6 +198,13 @@ class LocalSearch:
             if self.engine.value <= before:
                 # A gain that does not last is rounding, which would go on for ever where a discount is close to 1.
                 return
+
+    def _join(self, tree: Tree) -> bool:
+        """Whether an earlier climb of the same kind has been at a tree; an incumbent has yet to be polished."""
+        passed = self._passed[self._beginnings.steep]
+        joined = tree in passed and (tree != self.incumbent.tree or tree == self._polished)
+        passed.add(tree)
+        return joined
 
     def _better(self, tree: Tree) -> Tree | None:
         """A better neighbour of the tree that is the base of the engine; None if none is found."""

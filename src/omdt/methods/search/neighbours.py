@@ -1,19 +1,20 @@
 """Neighbours: the trees that the local search tries around a tree.
 
-There are three kinds: *promising* neighbours, chosen below every node by their first-order gain (see `fitting`); *small
+There are three kinds: *promising* neighbours, chosen below every node by their first-order gain (see `changes`); *small
 changes*, trees with another action in one leaf or another question about the same feature in one node; and random
 changes, from which a climb begins anew. With many states, evaluations take long: the most promising neighbours come
 first, and no more are tried than `step_seconds` allows.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 
 from omdt.mdp import Floats, Ints
+from omdt.methods.search.changes import Around, Changes, changed_policy, difference, simple_changes
 from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.fitting import Fitting
 from omdt.methods.search.model import Model
@@ -67,10 +68,6 @@ class Candidate(NamedTuple):
     policy: Ints
 
 
-Alternatives = Iterator[tuple[float, Tree]]
-"""Subtrees for one node, each with the gains of its actions."""
-
-
 class Neighbours:
     """Finds neighbours of trees."""
 
@@ -102,39 +99,60 @@ class Neighbours:
             gains: [S, A] the gains around it.
             least: minimum gain of a tree.
         """
-        current = self.questions.actions(tree, self.states)
-        changes = self._changes(tree, gains, current, least, self._simple, self._fitted)
-        return self._candidates(tree, self._distinct(current, self._in_order(changes)))
+        around = Around(tree, self.questions, self.model.size)
+        if self._many_states:
+            yield from self._best_of_all(around, gains, least)
+            return
+        seen = {0}
+        simple = self._simple(around, gains, least)
+        yield from _simple_candidates(around, simple, np.arange(len(simple.gain)), seen)
+        yield from self._candidates(tree, self._distinct(around.actions, self._fitted(around, gains, least), seen))
 
     def by_gain(self, tree: Tree, gains: Floats, least: float = -np.inf) -> Iterator[Candidate]:
         """The same trees, those that are most likely to be better first.
 
         First-order gains promise too much where many states change, so what counts is the gain per changed state.
-        Fitting takes long, so trees with a fitted subtree come last. With many states, the policies of all trees would
-        not fit into memory, and the gain alone counts.
+        Fitting takes long, so trees with a fitted subtree come last. With many states, the gain alone counts.
         """
-        current = self.questions.actions(tree, self.states)
+        around = Around(tree, self.questions, self.model.size)
         if self._many_states:
-            changes = self._changes(tree, gains, current, least, self._simple, self._fitted)
-            yield from self._candidates(tree, self._distinct(current, self._best_first(changes)))
+            yield from self._best_of_all(around, gains, least)
             return
-        for kind in (self._simple, self._fitted):
-            found = self._distinct(current, self._changes(tree, gains, current, least, kind))
-            yield from self._candidates(
-                tree, sorted(found, key=lambda it: -_gain_per_change(it[0].gain, current, it[1]))
-            )
+        seen = {0}
+        simple = self._simple(around, gains, least)
+        per_state = np.where(simple.gain > 0, simple.gain / np.maximum(simple.changed, 1), simple.gain)
+        yield from _simple_candidates(around, simple, np.argsort(-per_state, kind="stable"), seen)
+        fitted = self._distinct(around.actions, self._fitted(around, gains, least), seen)
+        ordered = sorted(fitted, key=lambda it: -_gain_per_change(it[0].gain, around.actions, it[1]))
+        yield from self._candidates(tree, ordered)
 
-    def _changes(
-        self, tree: Tree, gains: Floats, current: Ints, least: float, *kinds: Callable[[Place, Floats], Alternatives]
-    ) -> Iterator[Change]:
-        """Promising changes of a tree of at least some gain, node by node."""
-        for place in self.places(tree):
-            if len(place.states) and self.watch.remaining > 0:
-                present = float(_taken(gains[place.states], current[place.states]).sum())
-                for kind in kinds:
-                    for gain, subtree in kind(place, gains):
-                        if gain - present >= least:
-                            yield Change(place, gain - present, subtree)
+    def _simple(self, around: Around, gains: Floats, least: float) -> Changes:
+        """Simple changes of a tree of at least some gain, node by node."""
+        settings = self.model.settings
+        parts = simple_changes(around, gains, settings.candidates_per_node, settings.resolution)
+        in_time = itertools.takewhile(lambda _: self.watch.remaining > 0, parts)
+        return Changes.joined(part.rows(part.gain >= least) for part in in_time)
+
+    def _fitted(self, around: Around, gains: Floats, least: float) -> Iterator[Change]:
+        """Nodes where more than a stump fits with subtrees that are fitted to the gains, of at least some gain."""
+        for place in self.places(around.tree):
+            if len(place.states) and place.depth >= 2 and place.leaves >= 3 and self.watch.remaining > 0:
+                here, states = gains[place.states], place.states
+                fitted = self.fitting.tree(gains, states, place.depth, place.leaves)
+                present = float(_taken(here, around.actions[states]).sum())
+                gain = float(_taken(here, self.questions.actions(fitted, states)).sum()) - present
+                if gain >= least:
+                    yield Change(place, gain, fitted)
+
+    def _best_of_all(self, around: Around, gains: Floats, least: float) -> Iterator[Candidate]:
+        """The trees with the most promising changes, simple or fitted, best first."""
+        places, simple = list(self.places(around.tree)), self._simple(around, gains, least)
+        changes = [
+            Change(places[node], gain, around.subtree(k, left, right))
+            for node, k, left, right, gain in zip(*(column.tolist() for column in simple[:5]), strict=True)
+        ]
+        changes += self._fitted(around, gains, least)
+        return self._candidates(around.tree, self._distinct(around.actions, self._best_first(changes), {0}))
 
     def _in_order(self, changes: Iterable[Change]) -> Iterable[Change]:
         """The order in which changes are tried: with many states the most promising ones, best first."""
@@ -145,12 +163,17 @@ class Neighbours:
         ordered = sorted(changes, key=lambda change: -change.gain)
         return ordered[: evaluations_within(self.model, self.model.settings.step_seconds)]
 
-    def _distinct(self, current: Ints, changes: Iterable[Change]) -> Iterator[tuple[Change, Ints]]:
-        """Changes and the policies [S] that they lead to, without the present policy and without repetitions."""
-        seen = {_digest(current)}
+    def _distinct(self, current: Ints, changes: Iterable[Change], seen: set[int]) -> Iterator[tuple[Change, Ints]]:
+        """Changes and the policies [S] that they lead to, without repetitions.
+
+        Args:
+            current: [S] the present policy.
+            changes: some changes.
+            seen: keys of the policies to leave out, to which the others are added.
+        """
         for change in changes:
             policy = self._policy(current, change.place, change.subtree)
-            key = _digest(policy)
+            _, key = difference(current, policy)
             if key not in seen:
                 seen.add(key)
                 yield change, policy
@@ -159,34 +182,6 @@ class Neighbours:
         """The trees with one of the changes."""
         for change, policy in changed:
             yield Candidate(replaced(tree, change.place.path, change.subtree), policy)
-
-    def _simple(self, place: Place, gains: Floats) -> Alternatives:
-        """Promising leaves, stumps and rearrangements of the present subtrees for one node, with their gains."""
-        settings, states = self.model.settings, place.states
-        most, here = settings.candidates_per_node, gains[states]
-        total = here.sum(axis=0)
-        for action in np.argsort(-total, kind="stable")[: 1 + most // 2]:
-            yield float(total[action]), Leaf(int(action))
-        if isinstance(place.subtree, Split):
-            _, left, right = place.subtree
-            sides = [_taken(here, self.questions.actions(side, states)) for side in (left, right)]
-            yield float(sides[0].sum()), left
-            yield float(sides[1].sum()), right
-            straight, crossed = self._rotations(states, *sides)
-            best = np.maximum(straight, crossed)
-            for k in self.questions.spread(states, best, most, settings.resolution):
-                yield float(straight[k]), Split(k, left, right)
-                yield float(crossed[k]), Split(k, right, left)
-        if place.depth >= 1 and place.leaves >= 2:
-            stumps = self.fitting.stumps(gains, states)
-            for k in self.questions.spread(states, stumps.scores, most, settings.resolution):
-                yield float(stumps.scores[k]), stumps.stump(k)
-
-    def _fitted(self, place: Place, gains: Floats) -> Alternatives:
-        """A subtree that is fitted to the gains, with its gain, if there may be more than a stump."""
-        if place.depth >= 2 and place.leaves >= 3:
-            fitted = self.fitting.tree(gains, place.states, place.depth, place.leaves)
-            yield float(_taken(gains[place.states], self.questions.actions(fitted, place.states)).sum()), fitted
 
     def _rotations(self, states: Ints, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         """[K] the gains of every question above two subtrees, and above the same subtrees with sides exchanged.
@@ -210,7 +205,7 @@ class Neighbours:
             changes = (Change(place, 0.0, other) for place in places for other in self._small_changes_at(place.subtree))
         else:
             changes = (change for place in places for change in self._likely_changes(place, gains, current))
-        return self._candidates(tree, self._distinct(current, self._in_order(changes)))
+        return self._candidates(tree, self._distinct(current, self._in_order(changes), {0}))
 
     def count_small_changes(self, tree: Tree) -> int:
         """The number of small changes of a tree."""
@@ -290,5 +285,12 @@ def _gain_per_change(gain: float, before: Ints, after: Ints) -> float:
     return gain / np.count_nonzero(before != after) if gain > 0 else gain
 
 
-def _digest(policy: Ints) -> bytes:
-    return blake2b(policy.tobytes(), digest_size=16).digest()
+def _simple_candidates(around: Around, changes: Changes, order: Ints, seen: set[int]) -> Iterator[Candidate]:
+    """The trees with one of some simple changes, in a given order, without policies whose keys were seen before."""
+    keys = changes.key.tolist()
+    for i in order.tolist():
+        if keys[i] not in seen:
+            seen.add(keys[i])
+            node, k, left, right = (int(column[i]) for column in changes[:4])
+            tree = replaced(around.tree, around.paths[node], around.subtree(k, left, right))
+            yield Candidate(tree, changed_policy(around, node, k, left, right))

@@ -77,7 +77,7 @@ class Ranks:
 
     def sums(self, states: Ints, gains: Floats) -> tuple[Floats, Floats]:
         """[K, A] sums of gains [n, A] over those of n states that go left, and over those that go right."""
-        left: Floats = _left_sums(self.columns, states, np.ascontiguousarray(gains))
+        left: Floats = left_sums(self.columns, states, np.ascontiguousarray(gains))
         return left, gains.sum(axis=0) - left
 
     def stepped(self, k: int) -> Ints:
@@ -103,18 +103,8 @@ class Ranks:
             count: maximum number of questions.
             resolution: about how many thresholds per column count as different; with fewer values, all do.
         """
-        columns, left = self.columns, scores.astype(np.float64)
-        few = int(np.diff(columns.offsets).max(initial=0)) <= 2 * resolution
-        near = None if few else self._spans(states) // (2 * resolution)
-        if near is None or not near.any():
-            return [int(k) for k in np.argsort(-scores, kind="stable")[:count]]
-        chosen: list[int] = []
-        while len(chosen) < min(count, len(scores)) and (k := int(left.argmax())) >= 0 and left[k] > -np.inf:
-            chosen.append(k)
-            same = (columns.feature == columns.feature[k]) & ~columns.equality
-            left[same & (np.abs(columns.rank - columns.rank[k]) <= near[columns.feature[k]])] = -np.inf
-            left[k] = -np.inf
-        return chosen
+        chosen = spread_out(self.columns, states, scores.astype(np.float64), count, resolution)
+        return [int(k) for k in chosen]
 
     def quantiles(self, states: Ints, weights: Floats, count: int) -> Ints:
         """Thresholds that divide the weights [n] of n states evenly, at most `count` per column, by column and rank."""
@@ -129,13 +119,6 @@ class Ranks:
                 asked = asked[np.unique(np.minimum(places, len(asked) - 1))]
             chosen += asked.tolist()
         return np.array(chosen, dtype=np.int64)
-
-    def _spans(self, states: Ints) -> Ints:
-        """[F'] the difference between the highest and the lowest rank of some states in every column."""
-        if len(states) == 0:
-            return np.zeros(len(self.columns.codes), dtype=np.int64)
-        spans = [int(codes.max()) - int(codes.min()) for codes in (column[states] for column in self.columns.codes)]
-        return np.array(spans, dtype=np.int64)
 
     def actions(self, tree: Tree, states: Ints) -> Ints:
         """[n] the actions of a complete tree in n states."""
@@ -152,7 +135,14 @@ class Ranks:
 
 
 @njit(cache=True)
-def _left_sums(columns, states, gains):  # type: ignore[no-untyped-def]
+def goes_right(columns, k, s):  # type: ignore[no-untyped-def]
+    """Whether a state goes to the right of question k."""
+    code = columns.codes[columns.feature[k], s]
+    return code != columns.rank[k] if columns.equality[k] else code > columns.rank[k]
+
+
+@njit(cache=True)
+def left_sums(columns, states, gains):  # type: ignore[no-untyped-def]
     """[K, A] sums of gains [n, A] over those of n states that go left."""
     codes, offsets, feature = columns.codes, columns.offsets, columns.feature
     n, A = gains.shape
@@ -174,3 +164,30 @@ def _left_sums(columns, states, gains):  # type: ignore[no-untyped-def]
         for a in range(A):
             left[k, a] = here[value, a] if columns.equality[k] else up_to[value, a]
     return left
+
+
+@njit(cache=True)
+def spread_out(columns, states, scores, count, resolution):  # type: ignore[no-untyped-def]
+    """The questions of highest score, best first, without those that nearly repeat a better one (`Ranks.spread`)."""
+    feature, rank, equality = columns.feature, columns.rank, columns.equality
+    near = np.zeros(len(columns.codes), dtype=np.int64)
+    for j in range(len(near)):
+        # No two values of a column are further apart than there are values.
+        if len(states) > 0 and columns.offsets[j + 1] - columns.offsets[j] > 2 * resolution:
+            codes = columns.codes[j][states]
+            near[j] = (codes.max() - codes.min()) // (2 * resolution)
+    left = scores.copy()
+    chosen = np.empty(min(count, len(scores)), dtype=np.int64)
+    for i in range(len(chosen)):
+        k = left.argmax()
+        if left[k] == -np.inf:
+            return chosen[:i]
+        chosen[i] = k
+        width = near[feature[k]]
+        if width > 0:
+            for other in range(len(left)):
+                same = feature[other] == feature[k] and not equality[other]
+                if same and abs(rank[other] - rank[k]) <= width:
+                    left[other] = -np.inf
+        left[k] = -np.inf
+    return chosen
