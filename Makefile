@@ -45,7 +45,7 @@ help:
 	@echo "make bench-certificates  time and size of certificates, and the time to check them (up to an hour)"
 	@echo "make bench-evaluation  evaluation of policies beside a plain sparse LU (a minute)"
 	@echo "make bench-rules   what each rule does to the time of a proof on six environments (some minutes)"
-	@echo "make bench-coverage  how often guaranteed returns are kept, over 500 simulated logs per row (half an hour)"
+	@echo "make bench-coverage  how often guaranteed returns are kept, over 500 simulated logs per row (ten minutes)"
 	@echo "make bench-objectives  trees for every property of the corpus of PRISM models (up to 20 minutes; needs Storm)"
 	@echo "make reproduce     the paper's tables and figures with five seconds a run (about ten minutes on two cores)"
 	@echo "make docs          build the documentation site into site/"

@@ -41,7 +41,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "mdp_checks": {"arrays", "counting", "errors"},
     "mdp_building": {"arrays", "counting", "errors", "mdp_checks", "source"},
     "mdp_constructors": {"arrays", "mdp_building"},
-    "mdp": BASIC | {"mdp_constructors", "mdp_checks", "source"},
+    "mdp_sizes": {"arrays", "counting"},
+    "mdp": BASIC | {"mdp_constructors", "mdp_checks", "mdp_sizes", "source"},
     "fingerprint": {"mdp"},
     "divisions": {"mdp"},
     "splits": BASIC | {"divisions", "mdp"},
@@ -75,7 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "robust": BASIC
     | FIRST_THREE
     | ASKED
-    | {"formats", "norms", "mdp_checks", "methods", "planning", "robust", "solution", "systems", "watch"},
+    | {"formats", "norms", "mdp_checks", "mdp_sizes", "methods", "planning", "robust", "solution", "systems", "watch"},
     "concluding": BASIC
     | FIRST_THREE
     | ASKED

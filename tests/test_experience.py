@@ -21,7 +21,7 @@ def test_the_json_leaves_out_what_is_not_known():
     assert "experience" not in json.loads(made_solution().to_json())
     data = json.loads(made_solution(experience=LOGGED).to_json())["experience"]
     assert not {"interval", "seeds", "rounds", "settings"} & set(data)
-    assert data["guarantee"] == {"value": -3.25, "bound": "inf", "confidence": 0.9, "exact": True}
+    assert data["guarantee"] == {"value": -3.25, "bound": "inf", "confidence": 0.9, "exact": True, "stop": "complete"}
     data = json.loads(made_solution(experience=SIMULATED).to_json())["experience"]
     assert data["seeds"] == [1_000_000, 1_000_199]
     assert data["interval"]["n"] == 200

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy import sparse
@@ -26,9 +26,9 @@ from scipy import sparse
 from omdt import mdp_checks as checks
 from omdt.arrays import EPSILON, Bools, Floats, Ints, csr_matrix
 from omdt.available import played_actions
-from omdt.counting import counted
 from omdt.graph import reached_from
 from omdt.mdp_constructors import Constructors
+from omdt.mdp_sizes import Sized
 from omdt.source import Source
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ __all__ = ["EPSILON", "MDP", "Bools", "Floats", "Ints"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MDP(Constructors):
+class MDP(Constructors, Sized):
     """A finite Markov decision process with observed features.
 
     Attributes:
@@ -118,42 +118,14 @@ class MDP(Constructors):
             reward_models=checks.checked_reward_models(self.reward_models, played, action_names),
         )
 
-    def _store(self, **fields: Any) -> None:
-        """Set fields and make their arrays read-only."""
-        for name, value in fields.items():
-            parts = (value.data, value.indices, value.indptr) if sparse.issparse(value) else (value,)
-            for part in value.values() if isinstance(value, dict) else parts:
-                if isinstance(part, np.ndarray):
-                    part.flags.writeable = False
-            object.__setattr__(self, name, value)
-
     def __repr__(self) -> str:
-        return (
-            f"<MDP {self.name!r}: {counted(self.n_states, 'state')}, {counted(self.n_actions, 'action')}, "
-            f"{counted(self.n_features, 'feature')}, {counted(self.transitions.nnz, 'transition')}, "
-            f"discount {self.discount}>"
-        )
+        return f"<MDP {self.name!r}: {self._sizes(self.transitions)}, discount {self.discount}>"
 
     def _repr_html_(self) -> str:
         """Sizes and names, for notebooks."""
         from omdt.printing.notebook import mdp_html
 
         return mdp_html(self)
-
-    @property
-    def n_states(self) -> int:
-        """S"""
-        return int(self.rewards.shape[0])
-
-    @property
-    def n_actions(self) -> int:
-        """A"""
-        return int(self.rewards.shape[1])
-
-    @property
-    def n_features(self) -> int:
-        """F"""
-        return int(self.features.shape[1])
 
     @property
     def nbytes(self) -> int:

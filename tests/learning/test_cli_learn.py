@@ -14,6 +14,7 @@ from known_worlds import Matching
 
 import omdt
 from omdt import watch
+from omdt.learning import from_log
 from omdt.learning import learn as verb
 from omdt.solution import Round
 
@@ -164,6 +165,19 @@ def test_a_log_is_learned_with_what_is_doubtful_on_standard_error(run: Run, tmp_
     status, output, error = run("learn", path, "--depth", "1", "--steps", "10")
     assert (status, output) == (2, "")
     assert error == "omdt: --steps is 10, but a log cannot be played; it is for simulators only\n"
+
+
+def test_a_search_in_a_log_that_ends_at_its_limit_is_told(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(from_log, "NODES", 1)
+    path = tmp_path / "log.csv"
+    rows = [f"{k % 6},{'ab'[k // 6 % 2]},{int(k % 2 == k // 6 % 2)},{(k + 1) % 6},0,{k // 12}" for k in range(1200)]
+    path.write_text("x,action,reward,next x,done,episode\n" + "\n".join(rows) + "\n")
+    status, output, error = run("learn", path, "--depth", "1", "--discount", "0.5")
+    assert status == 0, error
+    assert "the search ended early, at its limit on partial trees" in " ".join(output.split())
+    assert "with --time-limit SECONDS it uses that time instead" in error
 
 
 def test_a_log_that_is_not_there_is_named(run: Run) -> None:

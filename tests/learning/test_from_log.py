@@ -158,9 +158,11 @@ def test_the_same_seed_gives_the_same_and_a_time_limit_and_an_interrupt_keep_a_t
     assert limited.tree == one.tree
     watch = Watch()
     watch.interrupt()
-    interrupted, _ = learned(log, watch=watch)
+    interrupted, told = learned(log, watch=watch)
     assert interrupted.solution.stop is Stop.INTERRUPTED
     assert interrupted.guarantee is not None
+    assert interrupted.guarantee.stop is Stop.INTERRUPTED
+    assert not any("too few steps" in one for one in told)
 
 
 def test_progress_tells_of_both_searches_with_values_below_their_bounds() -> None:

@@ -173,6 +173,7 @@ def test_a_log_without_endings_says_so_and_unused_columns_are_told() -> None:
         ("action,reward,done\na,1,1\n", "no column belongs to the state"),
         ("x,next y,action,reward,done\n0,0,a,1,1\n", "'next y' is a part of the next state, but the state has no such"),
         ("x,x,action,reward,done\n0,0,a,1,1\n", "two columns are called 'x'"),
+        ("x,action,r,rewards,done\n0,a,1,1,1\n", "the columns 'rewards' and 'r' could both be the reward"),
         ("x,action,reward,done\n0,a,1\n", "log.csv:2: expected 4 columns, found 3"),
         (
             "x,action,reward,done\n0,a,1,0\n0,,1,1\n",

@@ -41,6 +41,12 @@ def test_what_is_no_interval_mdp_is_refused(tmp_path, changes, said):
     assert str(path) in str(raised.value)
 
 
+def test_who_reads_it_as_an_mdp_is_told_what_it_is(tmp_path):
+    random_intervals(0).save(tmp_path / "known.npz")
+    with pytest.raises(InputError, match=r"holds an interval MDP.*omdt\.IntervalMDP\.load"):
+        omdt.read(tmp_path / "known.npz")
+
+
 def test_the_name_of_the_file_says_what_it_is(tmp_path):
     with pytest.raises(InputError, match=r"must end in \.npz"):
         random_intervals(0).save(tmp_path / "known.json")

@@ -5,12 +5,18 @@ Names that are spelled exactly so come first; then capitals, spaces, underscores
 """
 
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from omdt.counting import listed
+from omdt.errors import InputError
 
 NEXT = "next "
 """What the name of a column begins with that holds a part of the next state."""
+
+ALIKE = 0.8
+"""Minimum similarity, from 0 to 1, of an unknown name and that of a missing column that counts as a spelling mistake:
+about one wrong letter in six. A misspelled `probability` that is ignored would turn a table into a log."""
 
 MOST_COLUMNS = 12
 """Maximum number of columns that a message lists."""
@@ -79,6 +85,49 @@ def roles_in(names: tuple[str, ...], taken: Collection[int], roles: Roles) -> di
         if role not in found and fitting:
             found[role] = fitting[0]
     return {role: found[role] for role in roles if role in found}
+
+
+def check_distinct(names: tuple[str, ...]) -> None:
+    """Raise if two columns have the same name."""
+    repeated = next((name for name in names if name and names.count(name) > 1), None)
+    if repeated is not None:
+        raise InputError(f"two columns are called {repeated!r:.40}")
+
+
+def check_next(unused: Collection[str], state: Collection[str], roles: Roles) -> None:
+    """Raise if an unused column holds the next value of something that is not in the state.
+
+    Args:
+        unused: names of columns.
+        state: names of the parts of the state.
+        roles: the words for other columns, which may have a next value.
+    """
+    known = {*map(key, state), *roles}
+    for name in unused:
+        now = base(key(name))
+        if now is not None and now not in known:
+            raise InputError(f"column {name!r:.40} is a part of the next state, but the state has no such column")
+
+
+def check_spelling(name: str, names: tuple[str, ...], found: Mapping[str, int], roles: Roles) -> None:
+    """Raise if a column without a role looks like a misspelled one, or like a second one of the same meaning.
+
+    Args:
+        name: its name.
+        names: the names of all columns.
+        found: the column of each role that there is.
+        roles: the words for each role.
+    """
+    spelled = key(name)
+    for role, words in roles.items():
+        if role not in found:
+            if get_close_matches(spelled, [role], cutoff=ALIKE):
+                raise InputError(f"column {name!r:.40} is unknown; if it is the {role}, call it '{role}'")
+            continue
+        taken = names[found[role]]
+        if spelled in words and taken not in (role, name) and (key(taken) != role or spelled == role):
+            both = f"{taken!r:.40} and {name!r:.40}"
+            raise InputError(f"the columns {both} could both be the {role}; call the right one '{role}'")
 
 
 def some(names: list[str]) -> str:

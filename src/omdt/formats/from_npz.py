@@ -76,6 +76,8 @@ def arrays_in(path: Path, required: tuple[str, ...], optional: tuple[str, ...] =
             archive = np.load(stream, allow_pickle=False)
             missing = [name for name in required if name not in archive]
             if missing:
+                if missing[0] == "data" and "lower" in archive:
+                    raise InputError(f"{path} holds an interval MDP, which is read in Python: omdt.IntervalMDP.load")
                 raise InputError(f"{path} lacks the array {missing[0]!r}; it needs {', '.join(required)}")
             names = [name for name in (*required, *optional) if name in archive]
             _check_size(path, archive.zip, names)

@@ -7,10 +7,22 @@ A column `x` that has a partner `next x` is a part of the state. The others are 
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from omdt.errors import InputError, warn_input
-from omdt.formats.column_names import NEXT, Pair, Roles, base, is_index, key, pairs_in, roles_in, some
+from omdt.formats.column_names import (
+    NEXT,
+    Pair,
+    Roles,
+    base,
+    check_distinct,
+    check_next,
+    check_spelling,
+    is_index,
+    key,
+    pairs_in,
+    roles_in,
+    some,
+)
 from omdt.formats.table import Table
 
 ROLES: Roles = {
@@ -23,10 +35,6 @@ ROLES: Roles = {
 
 FURTHER = re.compile(r"rewards?[\s_:.-]+(?P<name>\S.*)", re.IGNORECASE | re.DOTALL)
 """The names of columns with further rewards."""
-
-ALIKE = 0.8
-"""Minimum similarity, from 0 to 1, of an unknown name and that of a missing column that counts as a spelling mistake:
-about one wrong letter in six. A misspelled `probability` that is ignored would turn a table into a log."""
 
 
 @dataclass(frozen=True)
@@ -104,34 +112,17 @@ class Columns:
 
     def _check(self) -> None:
         """Raise if a necessary column is missing, or one could have two meanings."""
-        repeated = next((name for name in self.names if name and self.names.count(name) > 1), None)
-        if repeated is not None:
-            raise InputError(f"two columns are called {repeated!r:.40}")
+        check_distinct(self.names)
         if not self.pairs:
             raise InputError(
                 f"no column belongs to the state; a state column x needs a column '{NEXT}x'. {self._found_words()}"
             )
         if "action" not in self.roles:
             raise InputError(f"there is no column 'action'. {self._found_words()}")
-        keys = {*(key(pair.name) for pair in self.pairs), *ROLES}
-        for name in (self.names[i] for i in self._unused()):
-            now = base(key(name))
-            if now is not None and now not in keys:
-                raise InputError(f"column {name!r:.40} is a part of the next state, but the state has no such column")
-            self._check_spelling(name)
-
-    def _check_spelling(self, name: str) -> None:
-        """Raise if an unused column looks like a misspelled one, or like a second one of the same meaning."""
-        spelled = key(name)
-        for role, words in ROLES.items():
-            if role not in self.roles:
-                if get_close_matches(spelled, [role], cutoff=ALIKE):
-                    raise InputError(f"column {name!r:.40} is unknown; if it is the {role}, call it '{role}'")
-                continue
-            taken = self.names[self.roles[role]]
-            if spelled in words and taken != role and (key(taken) != role or spelled == role):
-                both = f"{taken!r:.40} and {name!r:.40}"
-                raise InputError(f"the columns {both} could both be the {role}; call the right one '{role}'")
+        unused = [self.names[i] for i in self._unused()]
+        check_next(unused, [pair.name for pair in self.pairs], ROLES)
+        for name in unused:
+            check_spelling(name, self.names, self.roles, ROLES)
 
     def _found_words(self) -> str:
         """Which columns there are, and what they are taken for."""

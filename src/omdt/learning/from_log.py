@@ -199,16 +199,25 @@ class _Subject:
         best = max(robust.value, self.floor)
         bound = max(robust.bound, of_model)
         guarantee = Guarantee(of_model, bound, confidence, self.model.grid.exact, robust.stop)
-        if best - self.floor < USEFUL * (found.value - self.floor):
-            warn_input(
-                f"{self.evidence.log.name}: the log has too few steps for a guarantee that says much: at a confidence "
-                f"of {confidence:.4g} no tree is guaranteed more than {bound:.4g}, where {self.floor:.4g} is the worst "
-                "possible; the tree is the best one on the estimated model"
-            )
+        least = self.floor + USEFUL * (found.value - self.floor)
+        if best < least:
+            self._warn_about_little(guarantee, hopeless=bound < least)
             return found.tree, guarantee
         if of_model >= best - robust.rounding:
             return found.tree, guarantee
         return self.model.grid.at_cuts(robust.tree), replace(guarantee, value=best)
+
+    def _warn_about_little(self, guarantee: Guarantee, *, hopeless: bool) -> None:
+        """Warn that a guarantee says little: that of all trees if it is hopeless, or that of those which were found."""
+        least = f"where {self.floor:.4g} is the worst possible; the tree is the best one on the estimated model"
+        if hopeless:
+            why = (
+                "the log has too few steps for a guarantee that says much: at a confidence of "
+                f"{guarantee.confidence:.4g} no tree is guaranteed more than {guarantee.bound:.4g}"
+            )
+        else:
+            why = f"the search ended before it found a tree that is guaranteed much more than {guarantee.value:.4g}"
+        warn_input(f"{self.evidence.log.name}: {why}, {least}")
 
     def solution(self, tree: TreePolicy, found: Searched, watch: Watch) -> Solution:
         """A tree with its exact return on the estimated model, and the bound for all trees there.

@@ -5,10 +5,21 @@ another role is a part of the state, and what follows a step is the state of the
 """
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from omdt.errors import InputError, warn_input
-from omdt.formats.column_names import NEXT, Roles, base, is_index, key, pairs_in, roles_in, some
+from omdt.formats.column_names import (
+    NEXT,
+    Roles,
+    base,
+    check_distinct,
+    check_next,
+    check_spelling,
+    is_index,
+    key,
+    pairs_in,
+    roles_in,
+    some,
+)
 from omdt.formats.table import Table
 
 ROLES: Roles = {
@@ -22,9 +33,6 @@ ROLES: Roles = {
     "time": ("time", "timestep", "timestamp", "step", "t"),
 }
 """The words for each column that does not belong to the state; a user who writes a log anew uses the first one."""
-
-ALIKE = 0.8
-"""Minimum similarity, from 0 to 1, of an unknown name and that of a missing column that makes it a spelling mistake."""
 
 
 @dataclass(frozen=True)
@@ -108,21 +116,14 @@ class LogColumns:
 
     def _check(self) -> None:
         """Raise if a necessary column is missing, or one could have two meanings."""
-        repeated = next((name for name in self.names if name and self.names.count(name) > 1), None)
-        if repeated is not None:
-            raise InputError(f"two columns are called {repeated!r:.40}")
+        check_distinct(self.names)
         for role in ("action", "reward"):
             if role not in self.roles:
                 raise InputError(f"there is no column '{role}'. {self._found_words()}")
-        known = {*(key(feature.name) for feature in self.features), *ROLES}
-        for name in self._unused():
-            now = base(key(name))
-            if now is not None and now not in known:
-                raise InputError(f"column {name!r:.40} is a part of the next state, but the state has no such column")
+        check_next(self._unused(), [feature.name for feature in self.features], ROLES)
         without_next = [feature.name for feature in self.features if feature.after is None]
         for name in [*self._unused(), *without_next]:
-            for role in get_close_matches(key(name), [role for role in ROLES if role not in self.roles], 1, ALIKE):
-                raise InputError(f"column {name!r:.40} is unknown; if it is the {role}, call it '{role}'")
+            check_spelling(name, self.names, self.roles, ROLES)
         if not self.features:
             raise InputError(
                 f"no column belongs to the state; a log has the columns of the state, 'action', 'reward', the state "

@@ -14,16 +14,16 @@ from scipy import sparse
 
 from omdt import mdp_checks as checks
 from omdt.arrays import csr_matrix
-from omdt.counting import counted
 from omdt.errors import InputError
 from omdt.graph import reached_from
 from omdt.mdp import MDP, Bools, Floats
+from omdt.mdp_sizes import Sized
 from omdt.robust.interval_checks import checked_first, checked_intervals
 from omdt.robust.interval_files import SHARED, fields_in, write_fields
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class IntervalMDP:
+class IntervalMDP(Sized):
     """A finite Markov decision process whose probabilities are known as intervals.
 
     Attributes:
@@ -66,23 +66,18 @@ class IntervalMDP:
             raise InputError("the discount is 1; an interval MDP needs a discount below 1")
         checks.check_returns(rewards, discount)
         initial = checked_first(self.initial_lower, self.initial_upper, S)
-        fields = {
-            "lower": lower,
-            "upper": upper,
-            "rewards": rewards,
-            "initial_lower": initial[0],
-            "initial_upper": initial[1],
-            "features": features,
-            "discount": discount,
-            "feature_names": feature_names,
-            "action_names": action_names,
-            "name": checks.checked_name(self.name),
-        }
-        for name, value in fields.items():
-            for part in (value.data, value.indices, value.indptr) if sparse.issparse(value) else (value,):
-                if isinstance(part, np.ndarray):
-                    part.flags.writeable = False
-            object.__setattr__(self, name, value)
+        self._store(
+            lower=lower,
+            upper=upper,
+            rewards=rewards,
+            initial_lower=initial[0],
+            initial_upper=initial[1],
+            features=features,
+            discount=discount,
+            feature_names=feature_names,
+            action_names=action_names,
+            name=checks.checked_name(self.name),
+        )
 
     @classmethod
     def around(cls, mdp: MDP, radius: float) -> Self:
@@ -134,26 +129,7 @@ class IntervalMDP:
         return {**ends, **pattern, "rewards": self.rewards, **first}
 
     def __repr__(self) -> str:
-        return (
-            f"<IntervalMDP {self.name!r}: {counted(self.n_states, 'state')}, {counted(self.n_actions, 'action')}, "
-            f"{counted(self.n_features, 'feature')}, {counted(self.upper.nnz, 'transition')}, "
-            f"discount {self.discount}>"
-        )
-
-    @property
-    def n_states(self) -> int:
-        """S"""
-        return int(self.rewards.shape[0])
-
-    @property
-    def n_actions(self) -> int:
-        """A"""
-        return int(self.rewards.shape[1])
-
-    @property
-    def n_features(self) -> int:
-        """F"""
-        return int(self.features.shape[1])
+        return f"<IntervalMDP {self.name!r}: {self._sizes(self.upper)}, discount {self.discount}>"
 
     @cached_property
     def reached(self) -> Bools:
