@@ -201,8 +201,8 @@ class _Run:
         if self.gathering.affords(2 * DUEL):
             self.best = self._duel(found.tree, self.best.tree, exact=model.grid.exact)
         elif model.grid.exact and self.gathering.affords(1):
-            alone = self.gathering.play(found.tree, self.gathering.seeds(1), keep=True)
-            self.best = Standing(found.tree, alone.returns)
+            share = self.allowance(EXACT_CONTEST_SHARE)
+            self.best = Standing(found.tree, self.gathering.returns(found.tree, share))
         self._record(model, found)
         return model
 
