@@ -253,11 +253,13 @@ class _Run:
         return best, rivals
 
     def _tell(self, model: Model, best: TreePolicy, rivals: list[TreePolicy], share: int) -> None:
-        """Explore what tells the best tree from its rivals; where the model is unsure, if they play alike."""
+        """Explore what tells the best tree from its rivals; if they play alike, explore as ever, half at random."""
         known = model.counted(self.gathering.steps, self.gathering.starts).estimate
         told = telling(model.grid, known, best, rivals)
         if told is None:
-            self._look_around(model, share)
+            self.gathering.explore(best, share // 2, EVENLY)
+            self.gathering.explore(best, share // 4, NEARBY)
+            self._look_around(model, share // 4)
         else:
             self.gathering.explore(told.policy, share, worth=told.worth)
 
