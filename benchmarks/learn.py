@@ -1,6 +1,6 @@
 """Trees learned from simulators: what they return in fresh episodes, beside a teacher and a tree that imitates it.
 
-Run with `make bench-learn`, which takes about 40 minutes; environments and seeds can be chosen:
+Run with `make bench-learn`, which takes some 40 minutes by our estimate; environments and seeds can be chosen:
 
     python benchmarks/learn.py --seeds 2 --only CartPole Taxi
     python benchmarks/learn.py --first-seed 20 --seeds 10 --only Blackjack

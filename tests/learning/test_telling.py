@@ -79,6 +79,20 @@ def test_episodes_that_are_worth_most_are_played_and_all_that_were_looked_at_cou
     np.testing.assert_allclose(model.estimate.mdp.initial[:6], np.bincount(starts[:, 0].astype(int)) / len(starts))
 
 
+def test_a_tree_plays_with_an_allowance_of_steps_none_of_which_is_kept() -> None:
+    with Player(CARDS) as player:
+        gathering = Gathering(player, 3000, seed=0)
+        gathering.explore(stump(2), 100)
+        before = player.steps
+        returns = gathering.returns(stump(2), 1000)
+        assert 1000 <= player.steps - before < 1100
+        assert len(gathering.steps) == before
+        assert len(gathering.returns(stump(2), 0)) == 1
+        gathering.returns(stump(2), 10_000)
+        assert 2000 < player.steps <= 3000
+    assert returns.mean() == pytest.approx(10, abs=3), "nine of ten steps, which earn 1 each, are followed by another"
+
+
 def test_looking_at_beginnings_takes_no_steps_and_shows_what_the_episodes_begin_with() -> None:
     with Player(CARDS) as player:
         starts = player.starts(range(150))

@@ -201,8 +201,8 @@ class _Run:
         if self.gathering.affords(2 * DUEL):
             self.best = self._duel(found.tree, self.best.tree, exact=model.grid.exact)
         elif model.grid.exact and self.gathering.affords(1):
-            alone = self.gathering.play(found.tree, self.gathering.seeds(1), keep=True)
-            self.best = Standing(found.tree, alone.returns)
+            share = self.allowance(EXACT_CONTEST_SHARE)
+            self.best = Standing(found.tree, self.gathering.returns(found.tree, share))
         self._record(model, found)
         return model
 
@@ -241,17 +241,27 @@ class _Run:
             share = max(0, end - self.gathering.player.steps) // (EXACT_TURNS - turn)
             self.gathering.explore(self.best.tree, int(EVEN_SHARE * share), EVENLY)
             self._look_around(model, int(UNSURE_SHARE * share))
-            steps, starts = self.gathering.steps, self.gathering.starts
-            models = [model.counted(steps, starts), *(model.drawn(steps, starts, self.rng) for _ in range(RIVALS))]
-            best, *rivals = (each.searched(ROUND_NODES, self.watch).tree for each in models)
+            best, rivals = self._rivals(model)
             for _ in range(PORTIONS):
-                known = model.counted(self.gathering.steps, self.gathering.starts).estimate
-                told = telling(model.grid, known, best, rivals)
-                portion = int((1 - EVEN_SHARE - UNSURE_SHARE) * share) // PORTIONS
-                if told is None:
-                    self._look_around(model, portion)
-                else:
-                    self.gathering.explore(told.policy, portion, worth=told.worth)
+                self._tell(model, best, rivals, int((1 - EVEN_SHARE - UNSURE_SHARE) * share) // PORTIONS)
+
+    def _rivals(self, model: Model) -> tuple[TreePolicy, list[TreePolicy]]:
+        """The best tree on the model of all steps so far, and the best ones on other models that these suggest."""
+        steps, starts = self.gathering.steps, self.gathering.starts
+        models = [model.counted(steps, starts), *(model.drawn(steps, starts, self.rng) for _ in range(RIVALS))]
+        best, *rivals = (each.searched(ROUND_NODES, self.watch).tree for each in models)
+        return best, rivals
+
+    def _tell(self, model: Model, best: TreePolicy, rivals: list[TreePolicy], share: int) -> None:
+        """Explore what tells the best tree from its rivals; if they play alike, explore as ever, half at random."""
+        known = model.counted(self.gathering.steps, self.gathering.starts).estimate
+        told = telling(model.grid, known, best, rivals)
+        if told is None:
+            self.gathering.explore(best, share // 2, EVENLY)
+            self.gathering.explore(best, share // 4, NEARBY)
+            self._look_around(model, share // 4)
+        else:
+            self.gathering.explore(told.policy, share, worth=told.worth)
 
     def _tune(self, before: TreePolicy) -> None:
         """Tune the best tree in the simulator, by all steps but those of a last contest with what it was before."""

@@ -87,6 +87,20 @@ class Gathering:
             self._starts.append(played.steps.observations[played.steps.first])
         return played
 
+    def returns(self, tree: TreePolicy, allowance: int) -> Floats:
+        """[k] returns of the episodes that a tree plays with an allowance of steps, which are not kept; at least one.
+
+        Args:
+            tree: the tree.
+            allowance: number of steps; the last episodes may exceed it, but not the limit, which must afford one.
+        """
+        end = self.player.steps + allowance
+        found = [self.play(tree, self.seeds(1), keep=False).returns]
+        while self.player.steps < end and self.affords(1):
+            count = min(BATCH, self.left // self.horizon)
+            found.append(self.play(tree, self.seeds(count), keep=False).returns)
+        return np.concatenate(found)
+
     def explore(
         self,
         policy: TreePolicy | Policy,
