@@ -10,7 +10,7 @@ from omdt.planning.certified import UNDERFLOW, Certified, rounding
 from omdt.planning.chains import Policy, chain_on, check_policy, markov_chain, reward_sizes, visited, visited_chain
 from omdt.planning.durations import durations
 from omdt.planning.endings import Chain
-from omdt.systems import TARGET, System, product, product_transposed
+from omdt.systems import TARGET, System, product, product_transposed, rough_solution
 from omdt.tree import TreePolicy
 from omdt.watch import Watch, late, one_thread
 
@@ -117,6 +117,30 @@ def policy_return(mdp: MDP, policy: Ints, watch: Watch | None = None) -> Certifi
     error += 4 * EPSILON * float(p0 @ np.abs(V) + weights @ np.abs(e)) + UNDERFLOW
     total = math.fsum([*(p0 * V).tolist(), *(visits.value * e).tolist()])
     return Certified(total, error * (1 + 2 * len(r) * EPSILON))
+
+
+def least_return(mdp: MDP, policy: Ints, start: Floats, steps: int, watch: Watch | None = None) -> float:
+    """A lower bound on the return of a policy [S] with a discount, from a few steps of an iterative solver.
+
+    For any V with residual e = r + γ P V − V on the states that the policy visits, its values are V + (I − γ P)⁻¹ e.
+    They are at least V + min(0, min e) / (1 − γ), since the inverse has no negative entry and its rows sum to at most
+    1 / (1 − γ).
+
+    Args:
+        mdp: the problem.
+        policy: the policy.
+        start: [S] where the solver begins.
+        steps: how many steps it takes.
+        watch: ends it early.
+    """
+    check_policy(policy, *mdp.rewards.shape)
+    states = np.flatnonzero(visited(mdp, policy))
+    P, r, p0 = chain_on(mdp, policy, states)
+    M = mdp.discount * P
+    V = rough_solution(M, r, start[states], steps, watch)
+    e = r + product(M, V) - V
+    lost = max(0.0, -float(e.min())) + rounding(float(np.abs(r).max()), float(np.abs(V).max()))
+    return _expected(p0, Certified(V, norms(mdp).error_of(lost))).lower
 
 
 def _total_return(mdp: MDP, policy: Ints, watch: Watch | None) -> Certified[float]:

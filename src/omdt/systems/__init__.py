@@ -17,6 +17,15 @@ from omdt.systems.approximation import Approximation
 from omdt.systems.choice import Use, step_seconds
 from omdt.systems.equation import TARGET
 from omdt.systems.products import product, product_transposed
-from omdt.systems.system import System
+from omdt.systems.system import System, rough_solution
 
-__all__ = ["TARGET", "Approximation", "System", "Use", "product", "product_transposed", "step_seconds"]
+__all__ = [
+    "TARGET",
+    "Approximation",
+    "System",
+    "Use",
+    "product",
+    "product_transposed",
+    "rough_solution",
+    "step_seconds",
+]
