@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from omdt.graph import reached_from
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.norms import norms
 from omdt.planning.certified import UNDERFLOW, Certified, rounding
@@ -124,7 +125,7 @@ def least_return(mdp: MDP, policy: Ints, start: Floats, steps: int, watch: Watch
 
     For any V with residual e = r + γ P V − V on the states that the policy visits, its values are V + (I − γ P)⁻¹ e.
     They are at least V + min(0, min e) / (1 − γ), since the inverse has no negative entry and its rows sum to at most
-    1 / (1 − γ).
+    1 / (1 − γ). V = 0, with e = r, gives another bound, which is better where V is still far away.
 
     Args:
         mdp: the problem.
@@ -133,14 +134,17 @@ def least_return(mdp: MDP, policy: Ints, start: Floats, steps: int, watch: Watch
         steps: how many steps it takes.
         watch: ends it early.
     """
-    check_policy(policy, *mdp.rewards.shape)
-    states = np.flatnonzero(visited(mdp, policy))
-    P, r, p0 = chain_on(mdp, policy, states)
-    M = mdp.discount * P
+    # With many states, choosing the rows of the policy twice would take longer than the steps.
+    P, r = markov_chain(mdp, policy)
+    states = np.flatnonzero(reached_from(mdp.initial > 0, P.indices, P.indptr))
+    if len(states) < mdp.n_states:
+        P, r = P[states][:, states], r[states]
+    M, p0 = mdp.discount * P, mdp.initial[states]
     V = rough_solution(M, r, start[states], steps, watch)
     e = r + product(M, V) - V
     lost = max(0.0, -float(e.min())) + rounding(float(np.abs(r).max()), float(np.abs(V).max()))
-    return _expected(p0, Certified(V, norms(mdp).error_of(lost))).lower
+    without_steps = 0.0 - norms(mdp).error_of(max(0.0, -float(r.min())))
+    return max(without_steps, _expected(p0, Certified(V, norms(mdp).error_of(lost))).lower)
 
 
 def _total_return(mdp: MDP, policy: Ints, watch: Watch | None) -> Certified[float]:

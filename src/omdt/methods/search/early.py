@@ -23,10 +23,10 @@ from omdt.watch import Watch
 EARLY_STATES = 50_000
 """States from which on there is an early tree: with fewer, all that comes before the first tree takes a second."""
 
-SAMPLED_STATES = 200_000
+SAMPLED_STATES = 50_000
 """About how many states the early tree is fitted to."""
 
-STEPS = 10
+STEPS = 8
 """Steps of the iterative solver, about half a second with a million states."""
 
 

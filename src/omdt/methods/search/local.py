@@ -25,7 +25,6 @@ import numpy as np
 from omdt.mdp import Ints
 from omdt.methods.search.aggregation import Coarse
 from omdt.methods.search.copying import Copying
-from omdt.methods.search.early import early_tree
 from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.evaluation import engine
 from omdt.methods.search.fitting import Fitting, gains_around
@@ -106,9 +105,6 @@ class LocalSearch:
 
     def start(self) -> None:
         """Find a first tree, and the trees that copy the optimal policy if these are small enough."""
-        early = early_tree(self.model.task)
-        if early is not None:
-            self._improve(*early)
         if self._impatient and not self.single:
             self._start_with_fitted_trees()
         else:
