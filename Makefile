@@ -31,7 +31,7 @@ help:
 	@echo "make bench-first-use  CPU seconds of a first solve that compiles, and the kernels it compiles (a minute)"
 	@echo "make bench-formats print time and memory of reading large models"
 	@echo "make bench-growth  time and memory of the search as lakes and networks grow (up to 20 minutes)"
-	@echo "make bench-size    planning, trees, bounds and memory of every family from 10^3 to 10^6 states (hours; goes on where it was ended; ONLY=--fresh)"
+	@echo "make bench-size    planning, trees, bounds and memory of every family from 10^3 to 10^6 states (hours; goes on where it ended; options: ONLY=--fresh)"
 	@echo "make bench-limits  whether time limits and Ctrl-C are kept, from 10^3 to 10^6 states (some minutes)"
 	@echo "make bench-parallel  seconds to the proof on one core and on two (up to three hours)"
 	@echo "make bench-search  solve the paper's 52 cells with the method search (up to an hour)"

@@ -1,6 +1,7 @@
 """What is concluded from a method's claim: its tree is evaluated anew, and a false claim is refused."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -41,11 +42,18 @@ class References(NamedTuple):
     random: planning.Certified[float]
 
     @classmethod
-    def of(cls, task: Task, watch: Watch) -> "References":
-        """The references of a task; the optimal values are computed along with them and kept."""
-        recognised_by, seconds = fingerprint(task.problem), PLANNING_SHARE * watch.time_limit
+    def of(cls, task: Task, watch: Watch, planned: Callable[[], None] = lambda: None) -> "References":
+        """The references of a task; the optimal values are computed along with them and kept.
+
+        Args:
+            task: what is asked.
+            watch: the clock.
+            planned: called as soon as the optimal values are known, since the rest may take as long.
+        """
+        seconds = PLANNING_SHARE * watch.time_limit
         planning.optimal_values(task.problem, watch.part(seconds))
-        return cls(recognised_by, _random_return(task.problem, watch.part(seconds)))
+        planned()
+        return cls(fingerprint(task.problem), _random_return(task.problem, watch.part(seconds)))
 
 
 def concluded(

@@ -93,7 +93,7 @@ def solve(
             _check_certifiable(task)
         watch.listener = _translated(progress, task)
         how.check(task, limits)
-        before = References.of(task, watch)
+        before = References.of(task, watch, lambda: how.begin(task, watch))
     claim = how.run(task, limits, watch, chosen)
     return concluded(task, claim, how, limits, watch, before, certifying=certifying)
 

@@ -58,6 +58,7 @@ class Method:
         summary: what it does, in a few words.
         code: where its function is, as `module:function`; it has the parameters of `run`.
         options: the dataclass of its options.
+        early: module and name of the function that reports a first tree as soon as the optimal values are known.
         size: what it needs to know of the size of the tree.
         asks: which questions its trees may ask.
         counts_nodes: whether it can stop after a number of nodes.
@@ -69,6 +70,7 @@ class Method:
     summary: str
     code: str
     options: type[Options]
+    early: str | None = None
     size: Sizes = Sizes.REQUIRED
     asks: Asks = Asks.ANYTHING
     counts_nodes: bool = False
@@ -113,6 +115,11 @@ class Method:
         if self.asks is Asks.FEATURE_THRESHOLDS and len(task.splits.feature_names) > task.mdp.n_features:
             raise InputError(f"the method {self.name} asks thresholds on features only; leave out predicates")
 
+    def begin(self, task: "Task", watch: "Watch") -> None:
+        """Report a first tree if the method has one as soon as the optimal values are known."""
+        if self.early is not None:
+            cast("Callable[[Task, Watch], None]", _named(self.early))(task, watch)
+
     def run(self, task: "Task", limits: "Limits", watch: "Watch", options: Options) -> "Claim":
         """Find a tree.
 
@@ -122,9 +129,14 @@ class Method:
             watch: the clock and the record of progress.
             options: an instance of `options`.
         """
-        module, function = self.code.split(":")
-        code = cast("Callable[[Task, Limits, Watch, Options], Claim]", getattr(import_module(module), function))
+        code = cast("Callable[[Task, Limits, Watch, Options], Claim]", _named(self.code))
         return code(task, limits, watch, options)
+
+
+def _named(code: str) -> object:
+    """What is written as module:name; its module is imported only now."""
+    module, name = code.split(":")
+    return getattr(import_module(module), name)
 
 
 METHODS: dict[str, Method] = {
@@ -135,6 +147,7 @@ METHODS: dict[str, Method] = {
             "looks for the best tree of this size",
             "omdt.methods.search.method:search",
             SearchOptions,
+            early="omdt.methods.search.early:find_early_tree",
             counts_nodes=True,
             keeps_rules=True,
             uses_cores=True,

@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 
+from omdt.graph import reached_from
 from omdt.mdp import EPSILON, MDP, Floats, Ints
 from omdt.norms import norms
 from omdt.planning.certified import UNDERFLOW, Certified, rounding
 from omdt.planning.chains import Policy, chain_on, check_policy, markov_chain, reward_sizes, visited, visited_chain
 from omdt.planning.durations import durations
 from omdt.planning.endings import Chain
-from omdt.systems import TARGET, System, product, product_transposed
+from omdt.systems import TARGET, System, product, product_transposed, rough_solution
 from omdt.tree import TreePolicy
 from omdt.watch import Watch, late, one_thread
 
@@ -117,6 +118,33 @@ def policy_return(mdp: MDP, policy: Ints, watch: Watch | None = None) -> Certifi
     error += 4 * EPSILON * float(p0 @ np.abs(V) + weights @ np.abs(e)) + UNDERFLOW
     total = math.fsum([*(p0 * V).tolist(), *(visits.value * e).tolist()])
     return Certified(total, error * (1 + 2 * len(r) * EPSILON))
+
+
+def least_return(mdp: MDP, policy: Ints, start: Floats, steps: int, watch: Watch | None = None) -> float:
+    """A lower bound on the return of a policy [S] with a discount, from a few steps of an iterative solver.
+
+    For any V with residual e = r + γ P V − V on the states that the policy visits, its values are V + (I − γ P)⁻¹ e.
+    They are at least V + min(0, min e) / (1 − γ), since the inverse has no negative entry and its rows sum to at most
+    1 / (1 − γ). V = 0, with e = r, gives another bound, which is better where V is still far away.
+
+    Args:
+        mdp: the problem.
+        policy: the policy.
+        start: [S] where the solver begins.
+        steps: how many steps it takes.
+        watch: ends it early.
+    """
+    # With many states, choosing the rows of the policy twice would take longer than the steps.
+    P, r = markov_chain(mdp, policy)
+    states = np.flatnonzero(reached_from(mdp.initial > 0, P.indices, P.indptr))
+    if len(states) < mdp.n_states:
+        P, r = P[states][:, states], r[states]
+    M, p0 = mdp.discount * P, mdp.initial[states]
+    V = rough_solution(M, r, start[states], steps, watch)
+    e = r + product(M, V) - V
+    lost = max(0.0, -float(e.min())) + rounding(float(np.abs(r).max()), float(np.abs(V).max()))
+    without_steps = 0.0 - norms(mdp).error_of(max(0.0, -float(r.min())))
+    return max(without_steps, _expected(p0, Certified(V, norms(mdp).error_of(lost))).lower)
 
 
 def _total_return(mdp: MDP, policy: Ints, watch: Watch | None) -> Certified[float]:

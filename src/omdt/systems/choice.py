@@ -4,6 +4,7 @@ All costs are estimated from sizes and none is measured, so that the same system
 """
 
 from enum import Enum
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,13 @@ need 35 times as many."""
 
 MULTIGRID_SECONDS = 6e-7
 """Estimated seconds per entry of M for preparing multigrid."""
+
+PLANNED_STATES = 200_000
+"""States of a component above which sweeps are tried before factors are planned: these would hardly be feasible, and
+planning them alone takes as long as dozens of sweeps."""
+
+PLAN_SECONDS = 4e-7
+"""Estimated seconds per entry of M for planning the factors of such a component."""
 
 STEP_SECONDS, STATE_SECONDS = 1e-4, 1e-7
 """Estimated seconds per step of GMRES beside the approximation: in any case, and per state."""
@@ -115,7 +123,11 @@ class Choice:
 
     def _swept(self, watch: Watch | None) -> Candidate | None:
         if self._use is Use.ROUGH and self._M.nnz > ROUGH_ENTRIES:
-            return Candidate(GaussSeidel(self._M, Components.of(self._M).states), False, ROUGH_STEPS)
+            return Candidate(GaussSeidel(self._M, self._components.states), False, ROUGH_STEPS)
+        if self._use is Use.ONE and self._components.largest > PLANNED_STATES:
+            sweeps = GaussSeidel(self._M, self._components.states)
+            seconds = (PLAN_SECONDS + MULTIGRID_SECONDS) * int(self._M.nnz)
+            return Candidate(sweeps, False, max(FIRST_STEPS, self._steps(sweeps, seconds)))
         plan = self._planned(watch)
         if plan is None:
             return None
@@ -147,9 +159,14 @@ class Choice:
         factors = plan.factors(watch)
         return None if factors is None else Candidate(factors, True, 0)
 
+    @cached_property
+    def _components(self) -> Components:
+        return Components.of(self._M)
+
     def _planned(self, watch: Watch | None) -> Plan | None:
         if self._plan is None:
-            self._plan = Plan.of(self._M, max(LEAST_FILL, FILL * self._M.nnz), watch)
+            most = max(LEAST_FILL, FILL * self._M.nnz)
+            self._plan = Plan.of(self._M, most, watch, components=self._components)
         return self._plan
 
     def _factored_seconds(self, plan: Plan) -> float:

@@ -23,6 +23,11 @@ class Components:
     states: Ints
     starts: Ints
 
+    @property
+    def largest(self) -> int:
+        """The number of states of the largest component."""
+        return int(np.diff(self.starts).max(initial=0))
+
     @classmethod
     def of(cls, M: sparse.csr_array) -> "Components":
         """The components of the graph with an edge per stored entry of M."""

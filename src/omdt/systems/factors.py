@@ -82,15 +82,23 @@ class Plan:
         self.operations[elimination.too_large] = np.inf
 
     @classmethod
-    def of(cls, M: sparse.csr_array, most_entries: int, watch: Watch | None = None) -> "Plan | None":
+    def of(
+        cls,
+        M: sparse.csr_array,
+        most_entries: int,
+        watch: Watch | None = None,
+        *,
+        components: Components | None = None,
+    ) -> "Plan | None":
         """The plan of I − M; None if time is up before it is found.
 
         Args:
             M: the system.
             most_entries: largest number of entries of the lower factor of one component.
             watch: ends the computation early.
+            components: the components of M, if they are known.
         """
-        components = Components.of(M)
+        components = Components.of(M) if components is None else components
         if late(watch):
             return None
         both = _inside(M, components)

@@ -6,6 +6,7 @@ from scipy import sparse
 from omdt.arrays import EPSILON, Floats
 from omdt.systems.approximation import Approximation
 from omdt.systems.choice import Candidate, Choice, Use
+from omdt.systems.components import Components
 from omdt.systems.equation import TARGET, Equation
 from omdt.systems.gauss_seidel import GaussSeidel
 from omdt.watch import Watch, late
@@ -76,3 +77,10 @@ class System:
             if not given_up:
                 break
         return equation.x
+
+
+def rough_solution(M: sparse.csr_array, b: Floats, start: Floats, steps: int, watch: Watch | None = None) -> Floats:
+    """What a few steps of GMRES with Gauss–Seidel sweeps make of a first solution of x = b + M x."""
+    equation = Equation(M, b, start.copy(), transposed=False, relative=TARGET, accuracy=0.0)
+    equation.iterate(GaussSeidel(M, Components.of(M).states), steps, watch)
+    return equation.x

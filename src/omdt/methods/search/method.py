@@ -13,6 +13,7 @@ from omdt.methods.options import SearchOptions
 from omdt.methods.search.certifying import certified, check_certifiable
 from omdt.methods.search.climbing import Climber, climber
 from omdt.methods.search.clustering import on_cluster
+from omdt.methods.search.early import early_tree
 from omdt.methods.search.enumeration import can_enumerate, enumerate_trees
 from omdt.methods.search.evidence.ranges import GAP_SEARCHED
 from omdt.methods.search.incumbent import Incumbent
@@ -44,6 +45,9 @@ def search(task: Task, limits: Limits, watch: Watch, options: SearchOptions) -> 
             check_certifiable(model, options.certificate)
         recorded = options.certificate is not None and bool(task.rules or not model.searchable)
         incumbent = Incumbent(model, GAP_SEARCHED * limits.gap if recorded else limits.gap, watch)
+        early = early_tree(task)
+        if early is not None:
+            incumbent.improve(*early)
         local = climber(model, incumbent, limits.seed, watch)
         outcome = _searched(model, local, limits, watch, options)
         stop = Stop.COMPLETE if outcome.complete else why_stopped(outcome.proof, watch)
