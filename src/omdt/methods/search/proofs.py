@@ -15,7 +15,13 @@ from omdt.watch import Watch
 
 
 def begin_proof(
-    local: Climber, limits: Limits, watch: Watch, options: SearchOptions, *, waiting: Waiting = USUAL
+    local: Climber,
+    limits: Limits,
+    watch: Watch,
+    options: SearchOptions,
+    *,
+    waiting: Waiting = USUAL,
+    kin: list[Rounds] | None = None,
 ) -> Proof:
     """The proof that fits the task of a local search.
 
@@ -25,11 +31,16 @@ def begin_proof(
         watch: the clock.
         options: whether there is a certificate, and who else explores.
         waiting: how long the fine search waits for the coarse one.
+        kin: fine searches of the same task with other sizes, to which this one is added if it is the first.
     """
     incumbent = local.incumbent
 
     def fine(*, may_pin: bool) -> Rounds:
-        return Rounds(incumbent, limits, watch, options.executor, may_pin=may_pin)
+        first = kin[0] if kin else None
+        found = Rounds(incumbent, limits, watch, options.executor, may_pin=may_pin, kin=first)
+        if kin is not None and first is None:
+            kin.append(found)
+        return found
 
     task, settings = incumbent.model.task, incumbent.model.settings
     searchable = incumbent.model.searchable and task.only_leaf_rules
