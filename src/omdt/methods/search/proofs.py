@@ -49,9 +49,8 @@ def begin_proof(
     coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
     if searchable:
         assert isinstance(local, LocalSearch), "with a discount and no rules but those about leaves, climbs have gains"
-        return CoarseFirst(
-            coarse, partial(fine, may_pin=True), watch, waiting=waiting, climb=partial(climb_before, local)
-        )
+        climb = partial(climb_before, local)
+        return CoarseFirst(coarse, partial(fine, may_pin=True), watch, waiting=waiting, climb=climb)
     if incumbent.model.mdp.discount == 1 and task.only_leaf_rules:
         majorising = Majorising(incumbent, local.consider, limits, watch, options.executor)
         return CoarseFirst(coarse, majorising.begin, watch, waiting=waiting)
