@@ -15,7 +15,7 @@ from omdt.methods.search.settings import SearchSettings
 from omdt.methods.search.turns import USUAL
 from omdt.tradeoffs.front import front
 from omdt.tradeoffs.front_points import Front
-from omdt.tradeoffs.front_size import SizeSearch
+from omdt.tradeoffs.front_size import Shared, SizeSearch
 from omdt.watch import Watch
 from random_mdps import any_mdp, game, shaped_mdp
 from search_parts import model_of
@@ -197,7 +197,7 @@ def test_progress_tells_of_sizes_in_the_sense_of_the_user():
 
 def test_the_clock_of_a_size_counts_the_turns_of_others_apart():
     model = model_of(environment("frozenlake_4x4"), None, 4)
-    search = SizeSearch(model, Limits(), Watch(), {})
+    search = SizeSearch(model, Limits(), Watch(), Shared())
     search.advance(USUAL)
     before = search.watch.worked
     search.watch.start -= 10.0

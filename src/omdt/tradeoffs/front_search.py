@@ -19,11 +19,10 @@ from omdt.limits import Limits
 from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.fine_effort import exclusion_seconds
 from omdt.methods.search.model import Model
-from omdt.methods.search.partial_tree import Tree
 from omdt.methods.search.turns import USUAL, Waiting
 from omdt.solution import Claim
 from omdt.task import Size
-from omdt.tradeoffs.front_size import Found, SizeSearch
+from omdt.tradeoffs.front_size import Found, Shared, SizeSearch
 from omdt.tree import TreePolicy
 from omdt.watch import TracePoint, Watch
 
@@ -64,10 +63,8 @@ class FrontSearch:
         self._first = FIRST if exclusion_seconds(model) <= SMALL_SECONDS else USUAL
         _compute_shared_facts(model)
         each = replace(limits, memory_limit=max(1, limits.memory_limit // len(sizes)))
-        shrunk_trees: dict[Tree, TreePolicy] = {}
-        self.searches = [
-            SizeSearch(model.resized(size), each, self._part(size, listener), shrunk_trees) for size in sizes
-        ]
+        shared = Shared()
+        self.searches = [SizeSearch(model.resized(size), each, self._part(size, listener), shared) for size in sizes]
 
     def run(self) -> None:
         """Search until every size is proven or time is up."""

@@ -1,7 +1,8 @@
 """The search for the best tree of one size of a front, which can be left and taken up again."""
 
 import math
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from omdt.limits import Limits
@@ -14,6 +15,7 @@ from omdt.methods.search.model import Model
 from omdt.methods.search.outcome import why_stopped
 from omdt.methods.search.partial_tree import Leaf, Split, Tree, asked_questions, count_leaves, to_policy
 from omdt.methods.search.proofs import begin_proof
+from omdt.methods.search.rounds import Rounds
 from omdt.methods.search.turns import USUAL, CoarseFirst, Proof, Waiting, rounds
 from omdt.methods.shrinking import shrunk
 from omdt.solution import Stop
@@ -28,6 +30,19 @@ class Found(NamedTuple):
     value: float
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What the searches of all sizes share beside their model.
+
+    Attributes:
+        shrunk_trees: the trees that were shrunk so far, with what remained of them.
+        fine_searches: the first fine search that began, if any; later ones share what it knows.
+    """
+
+    shrunk_trees: dict[Tree, TreePolicy] = field(default_factory=dict)
+    fine_searches: list[Rounds] = field(default_factory=list)
+
+
 class SizeSearch:
     """The search for the best tree of one size.
 
@@ -35,7 +50,7 @@ class SizeSearch:
         model: the model of the task with this size.
         limits: how much work may go into it.
         watch: the clock, which counts the nodes of this size alone.
-        shrunk_trees: the trees of all sizes that were shrunk so far, with what remained of them.
+        shared: what was found for other sizes.
 
     Attributes:
         incumbent: the best tree of this size.
@@ -44,10 +59,8 @@ class SizeSearch:
         complete: whether no tree of this size is better than the incumbent.
     """
 
-    def __init__(
-        self, model: Model, limits: Limits, watch: Watch, shrunk_trees: MutableMapping[Tree, TreePolicy]
-    ) -> None:
-        self.model, self._limits, self.watch, self._shrunk_trees = model, limits, watch, shrunk_trees
+    def __init__(self, model: Model, limits: Limits, watch: Watch, shared: Shared) -> None:
+        self.model, self._limits, self.watch, self._shared = model, limits, watch, shared
         self.incumbent = Incumbent(model, limits.gap, watch)
         self._local = climber(model, self.incumbent, limits.seed, watch)
         self._proof: Proof | None = None
@@ -139,11 +152,11 @@ class SizeSearch:
 
     def _shrunk(self, tree: Tree, watch: Watch) -> TreePolicy:
         """A tree without questions that it does not need; it is shrunk once, however many sizes have it."""
-        if tree in self._shrunk_trees:
-            return self._shrunk_trees[tree]
+        if tree in self._shared.shrunk_trees:
+            return self._shared.shrunk_trees[tree]
         policy = shrunk(to_policy(tree, self.model.splits, self.model.mdp), self.model.task, watch)
         if watch.remaining > 0:
-            self._shrunk_trees[tree] = policy
+            self._shared.shrunk_trees[tree] = policy
         return policy
 
     @property
@@ -171,7 +184,8 @@ class SizeSearch:
                 self._settle()
                 return
         options = SearchOptions(settings=model.settings)
-        self._proof = begin_proof(local, self._limits, self.watch, options, waiting=self._waiting)
+        kin = self._shared.fine_searches
+        self._proof = begin_proof(local, self._limits, self.watch, options, waiting=self._waiting, kin=kin)
         yield from rounds(self._proof, local, self.watch)
 
     def _settle(self) -> None:

@@ -72,3 +72,15 @@ def test_a_budget_is_kept_until_it_is_much_too_large_or_too_small() -> None:
     assert frontier.budget_for(8.9, 0.9) == 8.9
     assert frontier.budget_for(8.91, 0.9) == 8.91
     assert frontier.budget_for(8.9, 1.0) == 8.9
+
+
+def test_of_cases_with_the_same_signature_only_the_first_is_handed_out_but_that_again_and_again() -> None:
+    frontier = Frontier(Case(9.0, Partial(HOLE)), lambda partial: str(hash(partial.tree) == hash(HOLE)).encode())
+    frontier.take(0.0, 1)
+    frontier.put(findings(3.0, 8.0, 5.0), 10)
+    assert taken(frontier, 0.0, 9) == [8.0]
+    assert frontier.bound == 8.0
+    frontier.put(Findings([Case(4.0, Partial(Leaf(1)))], 2.0, None, -np.inf), 10)
+    assert taken(frontier, 0.0, 9) == [4.0]
+    frontier.put(findings(closed=1.0), 10)
+    assert (frontier.top, frontier.bound) == (-np.inf, 2.0)

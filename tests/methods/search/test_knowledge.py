@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from omdt import MDP
-from omdt.methods.search.partial_tree import HOLE, Leaf, Split
+from omdt.methods.search.knowledge import Knowledge
+from omdt.methods.search.nodes import Partial, Pins
+from omdt.methods.search.partial_tree import HOLE, Leaf, Split, Tree
 from random_mdps import random_mdp, symmetric_mdp
 from search_parts import all_policies, knowledge_of, model_of, places, random_partial, returns_of
+from strategies import environment
 
 
 @pytest.mark.parametrize("max_bytes", [1, 1 << 20])
@@ -54,4 +57,37 @@ def test_without_symmetries_everything_else_is_shared() -> None:
     assert other.bases is knowledge.bases
     assert other.options is knowledge.options
     policy = np.zeros(knowledge.model.mdp.n_states, dtype=np.int64)
+    assert other.value(policy) is knowledge.value(policy)
+
+
+def test_signatures_tell_what_may_grow_and_not_which_questions_lead_there() -> None:
+    model = model_of(environment("frozenlake_4x4"), 4, 6)
+    knowledge = knowledge_of(model)
+    x, y = np.flatnonzero(np.diff(model.task.splits.feature))[0], len(model.task.splits) - 1
+
+    def signature(tree: Tree, pins: Pins = ()) -> bytes:
+        return knowledge.signature(Partial(tree, pins=pins))
+
+    quarters = Split(x, Split(y, Leaf(0), HOLE), Split(y, Leaf(1), HOLE))
+    turned = Split(y, Split(x, Leaf(0), Leaf(1)), Split(x, HOLE, HOLE))
+    assert signature(quarters) == signature(turned)
+    others = [
+        signature(Split(x, Split(y, Leaf(0), HOLE), Split(y, Leaf(2), HOLE))),
+        signature(Split(x, Split(y, Leaf(0), Leaf(1)), Split(y, Leaf(1), HOLE))),
+        signature(Split(x, Split(y, Leaf(0), HOLE), HOLE)),
+        signature(quarters, ((0, 1),)),
+        knowledge_of(model_of(model.mdp, 4, 5)).signature(Partial(quarters)),
+        knowledge_of(model_of(model.mdp, 2, 6)).signature(Partial(quarters)),
+    ]
+    assert len({signature(quarters), *others}) == 1 + len(others)
+
+
+def test_kin_share_what_does_not_depend_on_the_size() -> None:
+    model = model_of(environment("frozenlake_4x4"), 2)
+    knowledge = knowledge_of(model)
+    other = Knowledge(model_of(model.mdp, 3), knowledge.symmetries, 1 << 20, kin=knowledge)
+    assert other.bases.regions is knowledge.bases.regions
+    assert other.options is knowledge.options
+    assert other.bases is not knowledge.bases
+    policy = np.zeros(model.mdp.n_states, dtype=np.int64)
     assert other.value(policy) is knowledge.value(policy)

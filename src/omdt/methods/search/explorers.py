@@ -16,6 +16,7 @@ from omdt.methods.search.bounds.news import News
 from omdt.methods.search.exploration import explore
 from omdt.methods.search.helpers import Answer, Given, Helper, Process
 from omdt.methods.search.jobs import Job, Queue
+from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Findings
 from omdt.methods.search.subject import Subject, Work
 from omdt.processes import POLL_SECONDS
@@ -44,13 +45,16 @@ class Explorers:
         threads: how many processes may explore, this one included.
         given: the user's executor, which explores instead of this process as long as it answers, or None.
         watch: ends the search; processes are started once exploring has taken long enough to make it worth while.
+        kin: what this process knows of the same task with another size, if anything.
 
     Attributes:
         knowledge: that of this process.
         out_of_memory: whether there was not enough memory to go on.
     """
 
-    def __init__(self, subject: Subject, threads: int, given: Executor | None, watch: Watch) -> None:
+    def __init__(
+        self, subject: Subject, threads: int, given: Executor | None, watch: Watch, kin: Knowledge | None = None
+    ) -> None:
         self._subject, self._threads, self._watch = subject, threads, watch
         self._given = None if given is None else Given(given, subject)
         self._settings, self._began = subject.model.settings, watch.worked
@@ -67,7 +71,7 @@ class Explorers:
         self._awaited: tuple[Job, Watch] | None = None
         self._error: Exception | None = None
         self._ended: float | None = None
-        self.knowledge = subject.knowledge()
+        self.knowledge = subject.knowledge(kin)
         self.out_of_memory = False
 
     @property

@@ -3,17 +3,26 @@
 import heapq
 import itertools
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from omdt.methods.search.nodes import Case, Findings, Partial
 
+MAX_SIGNATURES = 500_000
+"""Signatures that are kept, some 60 MB; when there are more, all are forgotten, which costs time but no bound."""
+
 
 class Frontier:
     """Open cases, best first.
 
-    Cases that are handed out remain part of the frontier until their findings arrive.
+    Cases that are handed out remain part of the frontier until their findings arrive. Of different cases with the same
+    signature, whose completions play alike, only the first is handed out: what comes of it holds for the others.
+
+    Args:
+        root: the case of all trees.
+        signature: tells which partial trees have completions that play alike; by default all are different.
 
     Attributes:
         closed: the highest bound of all that was closed.
@@ -21,7 +30,8 @@ class Frontier:
         taken: the cases that are being explored, in the order in which they were taken.
     """
 
-    def __init__(self, root: Case) -> None:
+    def __init__(self, root: Case, signature: Callable[[Partial], bytes] | None = None) -> None:
+        self._signature, self._first = signature, dict[bytes, int]()
         self.closed, self.budget = -np.inf, np.inf
         self.taken: deque[Case] = deque()
         self._counter = itertools.count()
@@ -61,7 +71,8 @@ class Frontier:
         while len(self.taken) + len(new) < cases and self._heap and -self._heap[0][0] > target:
             negated, _, partial = heapq.heappop(self._heap)
             self._vectors -= partial.vector is not None
-            new.append(Case(-negated, partial))
+            if self._is_first(partial):
+                new.append(Case(-negated, partial))
         self.taken += new
         return new
 
@@ -73,6 +84,16 @@ class Frontier:
             self._push(case)
         if self._vectors > max_vectors:
             self._thin(max_vectors)
+
+    def _is_first(self, partial: Partial) -> bool:
+        """Whether no other partial tree was handed out whose completions play alike; it may be handed out again."""
+        if self._signature is None:
+            return True
+        if len(self._first) >= MAX_SIGNATURES:
+            self._first.clear()
+        # Two trees with the same hash are both handed out.
+        tree = hash(partial.tree)
+        return self._first.setdefault(self._signature(partial), tree) == tree
 
     def _push(self, case: Case) -> None:
         self._vectors += case.partial.vector is not None

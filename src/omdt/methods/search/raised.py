@@ -98,7 +98,8 @@ class RaisedTargets:
         """Let the best cases of the present level be explored."""
         settings, target = self._settings, self._target()
         if self._frontier is None:
-            self._frontier, self._slice = Frontier(self._root), settings.slice_seconds
+            self._frontier = Frontier(self._root, self._explorers.knowledge.signature)
+            self._slice = settings.slice_seconds
         optimum = self._explorers.knowledge.bases.losses.optimum
         budget = self._frontier.budget_for(budget_of(optimum, target), settings.fresh_budget)
         goal = Goal(self._incumbent.value, target, budget, raised=True, may_pin=self._may_pin)

@@ -19,6 +19,7 @@ from omdt.methods.search.explorers import Explorers
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.incumbent import Best
 from omdt.methods.search.jobs import Job
+from omdt.methods.search.model import Model
 from omdt.methods.search.nodes import Case, Findings, Goal, Partial
 from omdt.methods.search.partial_tree import HOLE
 from omdt.methods.search.raised import RaisedTargets
@@ -39,8 +40,10 @@ class Rounds:
         watch: the clock.
         executor: explores cases elsewhere; by default as many processes as the limits have threads.
         may_pin: whether single states may be pinned for raised targets.
+        kin: the search of the same task with another size, which has found the symmetries and knows much else.
 
     Attributes:
+        symmetries: the symmetries of the task, whether they are used or not.
         count: how many rounds there were.
         main: the cases of the proof.
         raised: the raised targets.
@@ -58,6 +61,7 @@ class Rounds:
         executor: Executor | None = None,
         *,
         may_pin: bool = True,
+        kin: "Rounds | None" = None,
     ) -> None:
         model = incumbent.model
         self._model, self._incumbent, self._watch = model, incumbent, watch
@@ -65,13 +69,15 @@ class Rounds:
         # explore share another third for what they keep. The rest is for what they are just computing.
         memory = limits.memory_limit * 2**20
         self._max_vectors = memory // 6 // (8 * model.mdp.n_states)
-        symmetries, self._slack = _symmetries(incumbent)
+        self.symmetries: Symmetries = _found(model) if kin is None else kin.symmetries
+        symmetries, self._slack = _used(self.symmetries, incumbent)
         subject = Subject.of(model, symmetries, memory // 3 // limits.threads, shared=limits.threads > 1)
-        self.explorers = Explorers(subject, limits.threads, executor, watch)
+        known = None if kin is None else kin.explorers.knowledge
+        self.explorers: Explorers = Explorers(subject, limits.threads, executor, watch, known)
         self.count = 0
         self._jobs: deque[Job] = deque()
         root = Case(incumbent.unrestricted, Partial(HOLE))
-        self.main = Frontier(root)
+        self.main = Frontier(root, self.explorers.knowledge.signature)
         self.raised = RaisedTargets(
             root,
             incumbent,
@@ -195,13 +201,15 @@ class Rounds:
             self.explorers.run_out_of_memory()
 
 
-def _symmetries(incumbent: Best) -> tuple[Symmetries, float]:
-    """The symmetries of the task, and what a tree may lose when they turn it into one that is examined."""
+def _found(model: Model) -> Symmetries:
+    """The symmetries of a task."""
+    # A renaming need not turn what is allowed into what is allowed.
+    return find(model) if model.task.allowed is None else Symmetries.none(model)
+
+
+def _used(symmetries: Symmetries, incumbent: Best) -> tuple[Symmetries, float]:
+    """The symmetries if they are exact enough, and what a tree may lose when they turn it into one that is examined."""
     model = incumbent.model
-    if model.task.allowed is not None:
-        # A renaming need not turn what is allowed into what is allowed.
-        return Symmetries.none(model), 0.0
-    symmetries = find(model)
     # Every decision of a tree may be turned into the first of those that are alike, in this many steps at most; where
     # leaves turn out to be one, all begins anew.
     leaves, A = model.size.leaves, model.mdp.n_actions

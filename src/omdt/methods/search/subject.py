@@ -39,9 +39,9 @@ class Subject:
         """A subject with a name of its own."""
         return cls(f"{platform.node()}-{os.getpid()}-{next(_names)}", model, symmetries, max_bytes, shared)
 
-    def knowledge(self) -> Knowledge:
-        """Knowledge to begin with."""
-        return Knowledge(self.model, self.symmetries, self.max_bytes, Exchanges() if self.shared else None)
+    def knowledge(self, kin: Knowledge | None = None) -> Knowledge:
+        """Knowledge to begin with, given that of the same task with another size, if there is any."""
+        return Knowledge(self.model, self.symmetries, self.max_bytes, Exchanges() if self.shared else None, kin)
 
 
 @dataclass(frozen=True)

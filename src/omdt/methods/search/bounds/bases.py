@@ -53,6 +53,9 @@ class Basis:
 class Bases:
     """Makes bases; those that are used again and again are kept.
 
+    Args:
+        regions: of the same task with another size; None for new ones.
+
     Attributes:
         undecided: [S] −1, but 0 where it does not matter which action is taken.
         regions: of the states that matter; no question need tell the others apart.
@@ -60,10 +63,13 @@ class Bases:
         exchanges: what other processes tell and are told; None if there are none.
     """
 
-    def __init__(self, model: Model, max_bytes: int, exchanges: Exchanges | None = None) -> None:
+    def __init__(
+        self, model: Model, max_bytes: int, exchanges: Exchanges | None = None, regions: Regions | None = None
+    ) -> None:
         self.model, self._max_bytes, self.exchanges = model, max_bytes, exchanges
         matters = model.decisive | ~model.allowed.all(axis=1)
-        self.regions = Regions(model.sides, np.flatnonzero(matters) if matters.any() else None)
+        decisive = np.flatnonzero(matters) if matters.any() else None
+        self.regions = Regions(model.sides, decisive) if regions is None else regions
         self.undecided: Ints = np.where(matters, -1, 0) if matters.any() else np.full(model.mdp.n_states, -1)
         self.losses = Losses(model, model.optimal.value, model.allowed)
         self._general: dict[bool, Basis] = {}
