@@ -56,7 +56,7 @@ class LocalSearch:
         neighbours: finds the trees around a tree.
         trail: all incumbents that this search has found, one after another.
         ended: the tree with which the last climb ended, if there was one.
-        repeats: how many climbs in a row, the last one included, ended where an earlier one had been.
+        repeats: how many climbs in a row, the last one included, ended where an earlier one of the same kind had been.
         evaluations: number of policies evaluated so far.
         max_evaluations: number of evaluations after which the search ends.
     """
