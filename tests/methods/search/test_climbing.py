@@ -5,7 +5,7 @@ import pytest
 from omdt.methods.search.climbing import climb_before
 from omdt.methods.search.effort import seconds_per_neighbour
 from omdt.methods.search.local import LocalSearch
-from omdt.methods.search.partial_tree import Leaf, Split
+from omdt.methods.search.partial_tree import Leaf, Split, Tree
 from search_parts import model_of, started
 from strategies import environment
 
@@ -57,14 +57,21 @@ def test_climbs_that_end_where_others_ended_are_the_last_ones() -> None:
     assert local.incumbent.value == pytest.approx(max(local.engine.evaluate(local.policy(tree)) for tree in stumps))
 
 
-def test_repeats_are_counted_from_the_last_new_end() -> None:
-    local, ends, repeats = search_of(2), [], []
+def test_climbs_end_where_an_earlier_one_of_their_kind_has_been(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such climbs count as repeats, one after another, until one ends elsewhere; no tree is left twice."""
+    local, repeats, expected = search_of(2), [0], [0]
+    left: list[tuple[bool, Tree]] = []
+
+    def better(tree: Tree) -> Tree | None:
+        left.append((local._beginnings.steep, tree))
+        return LocalSearch._better(local, tree)
+
+    monkeypatch.setattr(local, "_better", better)
     for _ in range(25):
+        before = set(left)
         local.climb(1)
-        ends.append(local.ended)
         repeats.append(local.repeats)
-    expected = [0]
-    for i in range(1, len(ends)):
-        expected.append(expected[-1] + 1 if ends[i] in ends[:i] else 0)
+        expected.append(expected[-1] + 1 if (local._beginnings.steep, local.ended) in before else 0)
     assert repeats == expected
     assert max(repeats) > 1
+    assert len(left) == len(set(left))

@@ -24,5 +24,5 @@ def test_there_is_always_time_for_a_few_evaluations() -> None:
 def test_a_neighbour_takes_longer_with_more_states_and_where_states_are_visited_twice() -> None:
     fields = {"seconds_per_neighbour": 0.5, "seconds_per_neighbour_state": 0.25, "seconds_per_cube": 1.0}
     lake, game = environment("frozenlake_4x4"), environment("tictactoe_vs_random")
-    assert seconds_per_neighbour(model_of(lake, **fields)) == pytest.approx(0.5 + 16 * 0.25 + 4**3)
+    assert seconds_per_neighbour(model_of(lake, **fields)) == pytest.approx(0.5 + 16 * 0.25 + (16 / 3) ** 3)
     assert seconds_per_neighbour(model_of(game, **fields)) == pytest.approx(0.5 + game.n_states * 0.25)

@@ -311,7 +311,7 @@ def test_without_a_tree_that_keeps_the_rules_there_is_an_error() -> None:
 
 
 def test_after_many_quiet_rounds_the_local_search_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It climbs in every round as long as that helps, later in every tenth round only."""
+    """It climbs in every round as long as that helps, later only after many nodes."""
     climbs: list[int] = []
 
     class Counting(climbing.LocalSearch):

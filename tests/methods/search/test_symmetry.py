@@ -7,9 +7,11 @@ import pytest
 
 import omdt
 from omdt import MDP, planning
+from omdt.methods.search import symmetry
 from omdt.methods.search.symmetry import Symmetries, find
 from random_mdps import random_mdp, symmetric_mdp
 from search_parts import model_of
+from strategies import environment
 
 
 def test_symmetries_are_found_and_leave_returns_as_they_are() -> None:
@@ -130,3 +132,12 @@ def test_questions_that_renaming_leaves_without_a_partner_end_the_search_for_it(
     first = replace(splits, feature=splits.feature[:1], threshold=splits.threshold[:1], equality=splits.equality[:1])
     assert len(find(model_of(mdp))) == 1
     assert len(find(model_of(mdp, splits=first))) == 0
+
+
+def test_questions_that_divide_the_states_alike_are_no_work() -> None:
+    """In blackjack many questions are the same wherever it matters what one does."""
+    model = model_of(environment("blackjack"), max_symmetry_work=10**6)
+    finder = symmetry._Finder(model)
+    assert finder.pairs() == []
+    assert finder.work < 10**6
+    assert len(finder.number) < len(model.task.splits)

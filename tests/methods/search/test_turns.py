@@ -8,7 +8,7 @@ from omdt.limits import Limits
 from omdt.methods.search.coarse.coarse_search import CoarseSearch
 from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.rounds import Rounds
-from omdt.methods.search.turns import CoarseFirst, idle, take_turns
+from omdt.methods.search.turns import USUAL, CoarseFirst, idle, take_turns
 from omdt.watch import Watch
 from search_parts import model_of, started
 from strategies import environment
@@ -45,7 +45,7 @@ def test_the_fine_search_begins_when_the_coarse_one_has_had_its_nodes() -> None:
     while proof.slow:
         coarse = watch.nodes
         proof.round(idle)
-    assert coarse >= 30
+    assert coarse >= USUAL.seconds * 30
     assert proof.count == 1
     assert not proof.done
     bounds = [proof.bound]
@@ -72,7 +72,7 @@ def test_the_fine_search_waits_as_long_as_its_tables_are_estimated_to_take() -> 
     at_once = nodes_before_the_fine_search(waiting_share=1e-9)
     waited = nodes_before_the_fine_search(waiting_share=5.0)
     limited = nodes_before_the_fine_search(waiting_share=5.0, max_waiting_seconds=2.0)
-    assert 50 <= at_once < 100 <= limited < 150 <= waited
+    assert USUAL.seconds * 50 <= at_once < 100 <= limited < 150 <= waited
 
 
 def test_the_fine_search_does_not_wait_long_for_a_bound_that_tells_nothing() -> None:
@@ -125,8 +125,8 @@ def test_local_search_climbs_while_the_fine_search_waits_and_before_it_begins(lo
     proof.stop()
     assert len(asked) > 2
     assert min(asked) >= 0.25
-    # The fine search is prepared after one second, or a little later.
-    assert longer * sum(asked[:-1]) == pytest.approx(waited - 1, abs=0.5 * longer)
+    # The fine search is prepared after the usual time, or a little later.
+    assert longer * sum(asked[:-1]) == pytest.approx(waited - USUAL.seconds, abs=0.5 * longer)
     assert asked[-1] == proof._effort.tables
 
 

@@ -46,10 +46,10 @@ class ClimbingSettings:
     """Climbs in a row that end where an earlier one ended, after which there are no more before the fine search. In
     ten cells of the paper, better trees that such climbing found came after one of these in a row at most."""
 
-    seconds_per_neighbour: float = 2e-4
+    seconds_per_neighbour: float = 1e-4
     """Estimated seconds per neighbour of a tree, besides those that depend on the number of states."""
 
-    seconds_per_neighbour_state: float = 3e-7
+    seconds_per_neighbour_state: float = 1.5e-7
     """Estimated seconds per neighbour and state."""
 
     max_steps: int = 1000

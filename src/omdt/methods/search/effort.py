@@ -20,8 +20,8 @@ def evaluations_within(model: Model, seconds: float) -> int:
 def seconds_per_neighbour(model: Model) -> float:
     """Estimated seconds for finding and evaluating one neighbour in a climb with few states.
 
-    It takes a constant, time per state, and, unless no state is visited twice, a low-rank update for a fourth of them.
+    It takes a constant, time per state, and, unless no state is visited twice, a low-rank update for a third of them.
     """
     settings, S = model.settings, model.mdp.n_states
-    update = 0.0 if model.acyclic else settings.seconds_per_cube * (S / 4) ** 3
+    update = 0.0 if model.acyclic else settings.seconds_per_cube * (S / 3) ** 3
     return settings.seconds_per_neighbour + settings.seconds_per_neighbour_state * S + update

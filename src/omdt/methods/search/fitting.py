@@ -141,36 +141,38 @@ class Fitting:
 
     def _stump_score(self, gains: Floats, states: Ints) -> float:
         """The gain of the best stump for some states."""
-        return float(_best_stump(self.questions.columns, states, gains[states]))
+        here = gains[states]
+        return float(_best_stump(self.questions.sums(states, here)[0], here.sum(axis=0))) if len(states) else 0.0
 
 
 @njit(cache=True)
-def _best_stump(columns, states, gains):  # type: ignore[no-untyped-def]
-    """The gain of the best stump for n states with gains [n, A]."""
-    if len(states) == 0:
-        return 0.0
-    A = gains.shape[1]
-    total, sums, best = np.zeros(A), left_sums(columns, states, gains), -np.inf
-    for i in range(len(states)):
-        for a in range(A):
-            total[a] += gains[i, a]
-    for k in range(len(sums)):
-        left = right = -np.inf
-        for a in range(A):
-            left, right = max(left, sums[k, a]), max(right, total[a] - sums[k, a])
-        best = max(best, left + right)
+def _best_stump(left, total):  # type: ignore[no-untyped-def]
+    """The gain of the best stump, given sums of gains on the left of all questions [K, A] and everywhere [A]."""
+    best = -np.inf
+    for k in range(len(left)):
+        on_left = on_right = -np.inf
+        for a in range(len(total)):
+            on_left, on_right = max(on_left, left[k, a]), max(on_right, total[a] - left[k, a])
+        best = max(best, on_left + on_right)
     return best
 
 
 @njit(cache=True)
 def _stumps_below(columns, states, gains, chosen):  # type: ignore[no-untyped-def]
-    """[m] the gain of the best two stumps below each of m questions for n states with gains [n, A]."""
-    scores, right = np.empty(len(chosen)), np.empty(len(states), dtype=np.bool_)
+    """[m] the gain of the best two stumps below each of m questions for n states with gains [n, A].
+
+    Gains are added up for the side with fewer states; those of the other side are what remains.
+    """
+    scores, side = np.empty(len(chosen)), np.empty(len(states), dtype=np.bool_)
+    all_left, everywhere = left_sums(columns, states, gains), gains.sum(axis=0)
     for i in range(len(chosen)):
         for j in range(len(states)):
-            right[j] = goes_right(columns, chosen[i], states[j])
-        on_right = _best_stump(columns, states[right], gains[right])
-        scores[i] = on_right + _best_stump(columns, states[~right], gains[~right])
+            side[j] = goes_right(columns, chosen[i], states[j])
+        if 2 * side.sum() > len(states):
+            side[:] = ~side
+        here = gains[side]
+        left, total = left_sums(columns, states[side], here), here.sum(axis=0)
+        scores[i] = _best_stump(left, total) + _best_stump(all_left - left, everywhere - total)
     return scores
 
 

@@ -59,6 +59,7 @@ class Beginnings:
         self.steep = False
         self._population = Population(settings.population, settings.selection)
         self._efforts = {False: 0, True: 0}
+        self._passed: dict[bool, set[Tree]] = {False: set(), True: set()}
 
     def following(self, best: Tree, random: np.random.Generator) -> tuple[Tree, bool]:
         """The next tree, and whether it is new; a tree that is not new must be changed before climbing.
@@ -76,6 +77,13 @@ class Beginnings:
             return tree, True
         kept = self._population.chosen(random) if quick else None
         return best if kept is None else kept, False
+
+    def passed(self, tree: Tree) -> bool:
+        """Whether an earlier climb of the same kind has been at a tree where the present climb is."""
+        passed = self._passed[self.steep]
+        before = tree in passed
+        passed.add(tree)
+        return before
 
     def ended(self, evaluations: int, value: float, tree: Tree | None) -> None:
         """Count the evaluations of a climb, and keep the tree with which it ended if that is allowed."""

@@ -124,10 +124,11 @@ class _Finder:
         colours = self._refined(np.concatenate([self.start, self.start]))
         if colours is None:
             return []
-        S, K = self.sides.shape
+        S = len(self.sides)
         colours, sides = colours[:S][self.decisive], self.sides[self.decisive]
         kinds: dict[bytes, list[int]] = {}
-        for k in range(K):
+        # Of questions that divide the states alike, one is enough.
+        for k in sorted(self.number.values()):
             right = np.bincount(colours[sides[:, k]], minlength=colours.max() + 1)
             left = np.bincount(colours[~sides[:, k]], minlength=colours.max() + 1)
             kinds.setdefault(min(right.tobytes() + left.tobytes(), left.tobytes() + right.tobytes()), []).append(k)

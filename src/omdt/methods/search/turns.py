@@ -68,14 +68,15 @@ def rounds(proof: Proof, local: Climber, watch: Watch) -> Iterator[None]:
     improved = nodes = 0
     settings = local.model.settings
     nodes_per_climb = settings.swept_nodes_per_climb if local.model.swept else settings.nodes_per_climb
+    quiet_nodes = settings.quiet_factor * nodes_per_climb
     while not (proof.done or proof.out_of_memory or watch.out_of_nodes) and watch.remaining > 0:
         before, quiet = local.incumbent.value, proof.count - improved
         if proof.slow:
             climbs = int(local.evaluations <= watch.nodes)
         else:
-            has_turn = quiet <= settings.busy_rounds or quiet % settings.busy_rounds == 0
-            climbs = 1 + (watch.nodes - nodes) // nodes_per_climb if has_turn else 0
-        nodes = watch.nodes
+            busy = quiet <= settings.busy_rounds
+            climbs = int(busy) + (watch.nodes - nodes) // (nodes_per_climb if busy else quiet_nodes)
+        nodes = watch.nodes if climbs else nodes
         proof.round(partial(local.climb, climbs))
         if local.incumbent.value > before:
             improved = proof.count
@@ -91,7 +92,7 @@ class Waiting(NamedTuple):
             not wait.
     """
 
-    seconds: float = 1.0
+    seconds: float = 0.3
     effort: FineEffort | None = None
 
 
@@ -101,7 +102,7 @@ USUAL = Waiting()
 class CoarseFirst:
     """The coarse search, and after some time without a proof the fine search beside it.
 
-    Time is estimated and never measured. The first nodes of the coarse search are estimated to take a second. Then the
+    Time is estimated and never measured. The first nodes of the coarse search are estimated to take 0.3 s. Then the
     fine search is prepared, which tells how long it will take to fill its tables (`fine_effort`). Whether they pay is
     not known before the proof, as with skis that one may rent or buy: the fine search waits until the coarse search has
     taken a share of that time, and not as long while its bound is still that of all policies. Afterwards the search
