@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from omdt.methods.search import changes
-from omdt.methods.search.changes import Around, Changes, changed_policy, difference, simple_changes
+from omdt.methods.search.changes import Around, Changes, Marks, changed_policy, simple_changes
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Split, Tree, count_leaves, replaced
 from omdt.methods.search.ranks import Ranks
@@ -38,7 +38,7 @@ def test_every_row_describes_a_tree_with_its_gain_and_its_policy(seed: int) -> N
     states = np.arange(len(gains))
     assert np.array_equal(around.actions, questions.actions(around.tree, states))
     before = gains[states, around.actions].sum()
-    found = Changes.joined(simple_changes(around, gains, MOST, 64))
+    found = Changes.joined(simple_changes(around, gains, Marks.of(*gains.shape), MOST, 64))
     assert len(found.gain) > 0
     for node, k, left, right, gain, changed, key in zip(*found, strict=True):
         tree = replaced(around.tree, around.paths[node], around.subtree(k, left, right))
@@ -46,22 +46,23 @@ def test_every_row_describes_a_tree_with_its_gain_and_its_policy(seed: int) -> N
         assert count_leaves(tree) <= LEAVES
         assert np.array_equal(policy, changed_policy(around, node, k, left, right))
         assert gain == pytest.approx(gains[states, policy].sum() - before, abs=1e-9)
-        assert (changed, key) == difference(around.actions, policy)
+        assert (changed, key) == Marks.of(*gains.shape).difference(around.actions, policy)
 
 
 def test_keys_tell_policies_apart() -> None:
     policies = np.random.default_rng(0).integers(3, size=(500, 20))
-    keys = {difference(policies[0], policy)[1] for policy in policies}
+    marks = Marks.of(20, 3)
+    keys = {marks.difference(policies[0], policy)[1] for policy in policies}
     assert len(keys) == len(np.unique(policies, axis=0))
-    assert difference(policies[0], policies[0]) == (0, 0)
+    assert marks.difference(policies[0], policies[0]) == (0, 0)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_some_nodes_at_a_time_give_the_same_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _, around, gains = case(seed)
-    at_once = Changes.joined(simple_changes(around, gains, MOST, 64))
+    at_once = Changes.joined(simple_changes(around, gains, Marks.of(*gains.shape), MOST, 64))
     monkeypatch.setattr(changes, "OPERATIONS", 1)
-    parts = list(simple_changes(around, gains, MOST, 64))
+    parts = list(simple_changes(around, gains, Marks.of(*gains.shape), MOST, 64))
     assert len(parts) == len(around.paths)
     for whole, joined in zip(at_once, Changes.joined(parts), strict=True):
         assert np.array_equal(whole, joined)
@@ -70,7 +71,7 @@ def test_some_nodes_at_a_time_give_the_same_rows(seed: int, monkeypatch: pytest.
 def test_the_best_leaf_and_the_best_stump_are_among_the_rows() -> None:
     questions, around, gains = case(1)
     states = np.arange(len(gains))
-    found = Changes.joined(simple_changes(around, gains, MOST, 64))
+    found = Changes.joined(simple_changes(around, gains, Marks.of(*gains.shape), MOST, 64))
     at_root = found.rows(found.node == 0)
     before = gains[states, around.actions].sum()
     leaf = gains.sum(axis=0).max()

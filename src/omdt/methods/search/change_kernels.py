@@ -1,182 +1,203 @@
 """Compiled loops of `changes`: the states of all nodes, and the simple subtrees for each of them.
 
-Trees are `changes.Shape`, the states of their nodes `changes.Members`, observations and questions `ranks.Columns`. A
-number names a subtree as in `changes.Changes`.
+A tree with N nodes is an array [4, N]: question, action, left child and right child of every node, each before those
+below it. `spans` [2, N] says where the states of a node begin and end in an array of all states. A number names a
+subtree as in `changes.Changes`. Arrays are few and plain because every one of them costs time to compile.
 """
 
 import numpy as np
 from numba import njit
 
-from omdt.methods.search.ranks import goes_right, left_sums, spread_out
+from omdt.methods.search.ranks import goes_right, highest, left_sums, spread_out
 
 NO_QUESTION = -1
 """Stands for the question of a subtree that begins with none."""
 
 
 @njit(cache=True)
-def members(columns, shape):  # type: ignore[no-untyped-def]
-    """The states of every node, as ranges of one array, and the actions of all states."""
-    N, S = len(shape.question), columns.codes.shape[1]
-    states, begin, end = np.arange(S), np.zeros(N, dtype=np.int64), np.zeros(N, dtype=np.int64)
-    aside, actions = np.empty(S, dtype=np.int64), np.empty(S, dtype=np.int64)
-    end[0] = S
-    for node in range(N):
-        if shape.question[node] == NO_QUESTION:
-            actions[states[begin[node] : end[node]]] = shape.action[node]
+def sort_states(columns, shape, states, spans, aside, actions):  # type: ignore[no-untyped-def]
+    """Order all states by the nodes of a tree, and find their actions.
+
+    Args:
+        columns: observations and questions.
+        shape: [4, N] the tree.
+        states: [S] all states, reordered.
+        spans: [2, N] filled in; that of the root is all states.
+        aside: [S] memory.
+        actions: [S] filled in.
+    """
+    for node in range(shape.shape[1]):
+        begin, end = spans[0, node], spans[1, node]
+        if shape[0, node] == NO_QUESTION:
+            for i in range(begin, end):
+                actions[states[i]] = shape[1, node]
             continue
-        middle, count = begin[node], 0
-        for i in range(begin[node], end[node]):
-            if goes_right(columns, shape.question[node], states[i]):
-                aside[count] = states[i]
+        middle, count = begin, 0
+        for i in range(begin, end):
+            s = states[i]
+            if goes_right(columns, shape[0, node], s):
+                aside[count] = s
                 count += 1
             else:
-                states[middle] = states[i]
+                states[middle] = s
                 middle += 1
-        states[middle : end[node]] = aside[:count]
-        left, right = shape.left[node], shape.right[node]
-        begin[left], end[left] = begin[node], middle
-        begin[right], end[right] = middle, end[node]
-    return states, begin, end, actions
+        for i in range(count):
+            states[middle + i] = aside[i]
+        left, right = shape[2, node], shape[3, node]
+        spans[0, left], spans[1, left], spans[0, right], spans[1, right] = begin, middle, middle, end
 
 
 @njit(cache=True)
-def _action(columns, shape, number, s):  # type: ignore[no-untyped-def]
-    """The action in a state of the subtree that a number stands for."""
+def _action(columns, shape, question, left, right, s):  # type: ignore[no-untyped-def]
+    """The action in a state of the subtree that a row of `Changes` describes."""
+    number = right if question != NO_QUESTION and goes_right(columns, question, s) else left
     if number >= 0:
         return number
     node = -1 - number
-    while shape.question[node] != NO_QUESTION:
-        node = shape.right[node] if goes_right(columns, shape.question[node], s) else shape.left[node]
-    return shape.action[node]
+    while shape[0, node] != NO_QUESTION:
+        node = shape[3, node] if goes_right(columns, shape[0, node], s) else shape[2, node]
+    return shape[1, node]
 
 
 @njit(cache=True)
-def changed(columns, shape, where, current, node, question, left, right):  # type: ignore[no-untyped-def]
-    """[S] the present policy with another subtree at one node."""
-    policy = current.copy()
-    for i in range(where.begin[node], where.end[node]):
-        s = where.states[i]
-        on_right = question != NO_QUESTION and goes_right(columns, question, s)
-        policy[s] = _action(columns, shape, right if on_right else left, s)
-    return policy
-
-
-@njit(cache=True)
-def _mark(s, a):  # type: ignore[no-untyped-def]
-    """A number that looks random for an action in a state (splitmix64)."""
-    mixed = np.uint64(s) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(a + 1) * np.uint64(0xD1B54A32D192ED03)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
-@njit(cache=True)
-def difference(before, after):  # type: ignore[no-untyped-def]
-    """In how many states two policies differ, and a key for the second one."""
-    changed, key = 0, np.uint64(0)
-    for s in range(len(before)):
-        if before[s] != after[s]:
-            changed += 1
-            key ^= _mark(s, before[s]) ^ _mark(s, after[s])
-    return changed, key
-
-
-@njit(cache=True)
-def simple(columns, shape, where, room, current, gains, most, resolution, first, stop):  # type: ignore[no-untyped-def]
-    """Simple subtrees for the nodes from `first` to `stop`, as columns of `Changes`."""
-    rows = (stop - first) * (4 * most + 3)
-    numbers, gain = np.empty((5, rows), dtype=np.int64), np.empty(rows)
-    keys, n = np.empty(rows, dtype=np.uint64), 0
-    for node in range(first, stop):
-        states = where.states[where.begin[node] : where.end[node]]
-        if len(states) == 0:
-            continue
-        begin = n
-        n = _leaves(states, gains, node, 1 + most // 2, numbers, gain, n)
-        if shape.question[node] != NO_QUESTION:
-            n = _rearranged(columns, shape, states, gains, node, most, resolution, numbers, gain, n)
-        if room[node]:
-            n = _stumps(columns, states, gains, node, most, resolution, numbers, gain, n)
-        present = 0.0
-        for s in states:
-            present += gains[s, current[s]]
-        for i in range(begin, n):
-            gain[i] -= present
-            numbers[4, i], keys[i] = _effect(columns, shape, states, current, numbers[1:4, i])
-    return numbers[0, :n], numbers[1, :n], numbers[2, :n], numbers[3, :n], gain[:n], numbers[4, :n], keys[:n]
-
-
-@njit(cache=True)
-def _effect(columns, shape, states, current, row):  # type: ignore[no-untyped-def]
-    """In how many states a subtree changes the action, and the key of the policy with it."""
-    changed, key = 0, np.uint64(0)
+def change(columns, shape, states, policy, question, left, right):  # type: ignore[no-untyped-def]
+    """Change a policy [S] in some states to that of another subtree."""
     for s in states:
-        on_right = row[0] != NO_QUESTION and goes_right(columns, row[0], s)
-        action = _action(columns, shape, row[2] if on_right else row[1], s)
-        if action != current[s]:
-            changed += 1
-            key ^= _mark(s, current[s]) ^ _mark(s, action)
-    return changed, key
+        policy[s] = _action(columns, shape, question, left, right, s)
 
 
 @njit(cache=True)
-def _add(numbers, gain, n, node, question, left, right, value):  # type: ignore[no-untyped-def]
-    """Add a row; returns how many there are now."""
-    numbers[0, n], numbers[1, n], numbers[2, n], numbers[3, n] = node, question, left, right
-    gain[n] = value
+def simple(columns, shape, states, spans, room, current, gains, limits, numbers, gain):  # type: ignore[no-untyped-def]
+    """Find simple subtrees for some nodes; returns how many there are.
+
+    Args:
+        columns: observations and questions.
+        shape: [4, N] the tree.
+        states: [S] all states in the order of the nodes.
+        spans: [2, N] those of every node.
+        room: [N] whether a stump fits there.
+        current: [S] the actions of the tree.
+        gains: [S, A] the gains around it.
+        limits: subtrees of each kind, the resolution of thresholds, the first node, and the one after the last.
+        numbers: [4, m] node, question, left and right of every row, filled in.
+        gain: [m] the gain of every row, filled in.
+    """
+    n = 0
+    for node in range(limits[2], limits[3]):
+        inside = states[spans[0, node] : spans[1, node]]
+        if len(inside) == 0:
+            continue
+        begin, present = n, 0.0
+        for s in inside:
+            present += gains[s, current[s]]
+        n = _at(columns, shape, node, inside, room[node], gains, limits, numbers, gain, n)
+        for i in range(begin, n):
+            numbers[0, i] = node
+            gain[i] -= present
+    return n
+
+
+@njit(inline="always")
+def _at(columns, shape, node, states, room, gains, limits, numbers, gain, n):  # type: ignore[no-untyped-def]
+    """Simple subtrees for one node with some states."""
+    A, split = gains.shape[1], shape[0, node] != NO_QUESTION
+    left, right = -1 - shape[2, node], -1 - shape[3, node]
+    # The last two columns are the gains of the present subtree on the left, and of that on the right.
+    here, total = np.zeros((len(states), A + 2)), np.zeros(A + 2)
+    for i in range(len(states)):
+        for a in range(A):
+            here[i, a] = gains[states[i], a]
+        if split:
+            here[i, A] = here[i, _action(columns, shape, NO_QUESTION, left, left, states[i])]
+            here[i, A + 1] = here[i, _action(columns, shape, NO_QUESTION, right, right, states[i])]
+        for a in range(A + 2):
+            total[a] += here[i, a]
+    sums = left_sums(columns, states, here)
+    n = _leaves(total, 1 + limits[0] // 2, numbers, gain, n)
+    if split:
+        n = _add(numbers, gain, n, NO_QUESTION, left, left, total[A])
+        n = _add(numbers, gain, n, NO_QUESTION, right, right, total[A + 1])
+    value, scores = np.empty(len(sums)), np.empty(len(sums))
+    sides = np.zeros((2, len(sums)), dtype=np.int64)
+    # Both kinds share one call of `spread_out`, since every call takes time to compile.
+    for stumps in range(2):
+        if not (room if stumps else split):
+            continue
+        if stumps:
+            _stumps(sums, total, sides, value, scores)
+        else:
+            _below(sums, total, value, scores)
+        for k in spread_out(columns, states, scores, limits[0], limits[1]):
+            if stumps:
+                n = _add(numbers, gain, n, k, sides[0, k], sides[1, k], value[k])
+            else:
+                n = _add(numbers, gain, n, k, left, right, value[k])
+                n = _add(numbers, gain, n, k, right, left, total[A] + total[A + 1] - value[k])
+    return n
+
+
+@njit(inline="always")
+def _add(numbers, gain, n, question, left, right, value):  # type: ignore[no-untyped-def]
+    """Write a row; returns how many there are now."""
+    numbers[1, n], numbers[2, n], numbers[3, n], gain[n] = question, left, right, value
     return n + 1
 
 
-@njit(cache=True)
-def _leaves(states, gains, node, most, numbers, gain, n):  # type: ignore[no-untyped-def]
+@njit(inline="always")
+def _leaves(total, most, numbers, gain, n):  # type: ignore[no-untyped-def]
     """The leaves of highest gain."""
-    total = np.zeros(gains.shape[1])
-    for s in states:
-        for a in range(len(total)):
-            total[a] += gains[s, a]
-    for _ in range(min(most, len(total))):
-        a = int(total.argmax())
-        n = _add(numbers, gain, n, node, NO_QUESTION, a, a, total[a])
-        total[a] = -np.inf
+    scores = total[: len(total) - 2].copy()
+    for _ in range(min(most, len(scores))):
+        a = highest(scores)
+        n = _add(numbers, gain, n, NO_QUESTION, a, a, scores[a])
+        scores[a] = -np.inf
     return n
+
+
+@njit(inline="always")
+def _below(sums, total, value, scores):  # type: ignore[no-untyped-def]
+    """The gains of both present subtrees below every question [K], and the higher of these and of exchanged sides."""
+    on_left, on_right = len(total) - 2, len(total) - 1
+    for k in range(len(sums)):
+        value[k] = sums[k, on_left] + total[on_right] - sums[k, on_right]
+        scores[k] = max(value[k], total[on_left] + total[on_right] - value[k])
+
+
+@njit(inline="always")
+def _stumps(sums, total, actions, value, scores):  # type: ignore[no-untyped-def]
+    """The actions [2, K] and the gains [K] of the best stump of every question."""
+    for k in range(len(sums)):
+        left = right = 0
+        for a in range(1, len(total) - 2):
+            if sums[k, a] > sums[k, left]:
+                left = a
+            if total[a] - sums[k, a] > total[right] - sums[k, right]:
+                right = a
+        actions[0, k], actions[1, k] = left, right
+        value[k] = scores[k] = sums[k, left] + total[right] - sums[k, right]
 
 
 @njit(cache=True)
-def _rearranged(columns, shape, states, gains, node, most, resolution, numbers, gain, n):  # type: ignore[no-untyped-def]
-    """Either subtree alone, and both below the questions of highest gain, also with sides exchanged."""
-    left, right = -1 - shape.left[node], -1 - shape.right[node]
-    on_left = on_right = 0.0
-    change = np.empty((len(states), 1))
-    for i in range(len(states)):
-        s = states[i]
-        ours = gains[s, _action(columns, shape, left, s)]
-        theirs = gains[s, _action(columns, shape, right, s)]
-        on_left, on_right, change[i, 0] = on_left + ours, on_right + theirs, theirs - ours
-    n = _add(numbers, gain, n, node, NO_QUESTION, left, left, on_left)
-    n = _add(numbers, gain, n, node, NO_QUESTION, right, right, on_right)
-    # The right side of a question takes the actions of the right subtree there, which gains the change.
-    moved = change.sum() - left_sums(columns, states, change)[:, 0]
-    straight, crossed = on_left + moved, on_right - moved
-    for k in spread_out(columns, states, np.maximum(straight, crossed), most, resolution):
-        n = _add(numbers, gain, n, node, k, left, right, straight[k])
-        n = _add(numbers, gain, n, node, k, right, left, crossed[k])
-    return n
+def describe(columns, shape, states, spans, current, marks, numbers, changed, key):  # type: ignore[no-untyped-def]
+    """In how many states each of some subtrees changes the action, and the key of the policy with it.
 
-
-@njit(cache=True)
-def _stumps(columns, states, gains, node, most, resolution, numbers, gain, n):  # type: ignore[no-untyped-def]
-    """The stumps of highest gain, one per question."""
-    here = gains[states]
-    total, sums = here.sum(axis=0), left_sums(columns, states, here)
-    K, A = sums.shape
-    scores, actions = np.empty(K), np.zeros((2, K), dtype=np.int64)
-    for k in range(K):
-        for a in range(A):
-            if sums[k, a] > sums[k, actions[0, k]]:
-                actions[0, k] = a
-            if total[a] - sums[k, a] > total[actions[1, k]] - sums[k, actions[1, k]]:
-                actions[1, k] = a
-        scores[k] = sums[k, actions[0, k]] + total[actions[1, k]] - sums[k, actions[1, k]]
-    for k in spread_out(columns, states, scores, most, resolution):
-        n = _add(numbers, gain, n, node, k, actions[0, k], actions[1, k], scores[k])
-    return n
+    Args:
+        columns: observations and questions.
+        shape: [4, N] the tree.
+        states: [S] all states in the order of the nodes.
+        spans: [2, N] those of every node.
+        current: [S] the actions of the tree.
+        marks: `changes.Marks`.
+        numbers: [4, m] node, question, left and right of every subtree.
+        changed: [m] filled in.
+        key: [m] filled in.
+    """
+    for i in range(len(key)):
+        node, count, mixed = numbers[0, i], 0, 0
+        for j in range(spans[0, node], spans[1, node]):
+            s = states[j]
+            action = _action(columns, shape, numbers[1, i], numbers[2, i], numbers[3, i], s)
+            if action != current[s]:
+                count += 1
+                mixed ^= (marks.states[s] * marks.actions[current[s]]) ^ (marks.states[s] * marks.actions[action])
+        changed[i], key[i] = count, mixed

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from omdt.mdp import Bools, Floats, Ints
 from omdt.methods.search import change_kernels
@@ -20,22 +19,6 @@ from omdt.methods.search.ranks import Ranks
 
 OPERATIONS = 1e8
 """Additions between two looks at the clock: less than a second."""
-
-
-class Shape(NamedTuple):
-    """A complete tree as compiled kernels read it: N nodes, every one before those below it.
-
-    Attributes:
-        question: [N] the question of a split, `NO_QUESTION` for a leaf.
-        action: [N] the action of a leaf.
-        left: [N] the number of the left child of a split.
-        right: [N] the number of the right child of a split.
-    """
-
-    question: Ints
-    action: Ints
-    left: Ints
-    right: Ints
 
 
 class Changes(NamedTuple):
@@ -51,7 +34,7 @@ class Changes(NamedTuple):
         right: [m] what is on the right of the question.
         gain: [m] the first-order gain over the present subtree.
         changed: [m] in how many states the action is another one.
-        key: [m] the same for equal policies only, up to chance; 0 for the present policy.
+        key: [m] the same for equal policies only, up to chance; 0 for the present policy (`Marks`).
     """
 
     node: Ints
@@ -60,7 +43,7 @@ class Changes(NamedTuple):
     right: Ints
     gain: Floats
     changed: Ints
-    key: NDArray[np.uint64]
+    key: Ints
 
     def rows(self, which: Bools) -> "Changes":
         """Some of the rows."""
@@ -70,23 +53,35 @@ class Changes(NamedTuple):
     @classmethod
     def joined(cls, parts: "Iterable[Changes]") -> "Changes":
         """The rows of several parts, one after another."""
-        key, number, gain = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), np.zeros(0)
-        none = cls(number, number, number, number, gain, number, key)
+        number, gain = np.zeros(0, dtype=np.int64), np.zeros(0)
+        none = cls(number, number, number, number, gain, number, number)
         return cls(*map(np.concatenate, zip(none, *parts, strict=True)))
 
 
-class Members(NamedTuple):
-    """The states of every node, as ranges of one array.
+class Marks(NamedTuple):
+    """Random numbers below 2³¹; the product of two of them marks an action in a state.
+
+    The key of a policy beside the present one is the exclusive or of the marks of all actions by which they differ.
 
     Attributes:
-        states: [S] all states, ordered so that those of any node are neighbours.
-        begin: [N] where those of every node begin.
-        end: [N] where they end.
+        states: [S] of the states.
+        actions: [A] of the actions.
     """
 
     states: Ints
-    begin: Ints
-    end: Ints
+    actions: Ints
+
+    @classmethod
+    def of(cls, S: int, A: int) -> "Marks":
+        """The marks for S states and A actions, always the same."""
+        rng = np.random.default_rng(0)
+        return cls(*(rng.integers(1, 2**31, size=size) for size in (S, A)))
+
+    def difference(self, before: Ints, after: Ints) -> tuple[int, int]:
+        """In how many states two policies [S] differ, and the key of the second one beside the first."""
+        states = np.flatnonzero(before != after)
+        marks = [self.states[states] * self.actions[policy[states]] for policy in (before, after)]
+        return len(states), int(np.bitwise_xor.reduce(np.concatenate(marks)))
 
 
 class Around:
@@ -100,8 +95,9 @@ class Around:
     Attributes:
         subtrees: the subtree at every node.
         paths: the way to every node.
-        shape: the tree as kernels read it.
-        members: the states of every node.
+        shape: [4, N] question, action, left child and right child of every node, every one before those below it.
+        states: [S] all states, ordered so that those of any node are neighbours.
+        spans: [2, N] where those of every node begin and end.
         room: [N] whether a stump fits there.
         actions: [S] its actions.
     """
@@ -124,12 +120,16 @@ class Around:
             else:
                 assert isinstance(subtree, Leaf), "a tree with a hole has no actions"
                 rows.append([NO_QUESTION, subtree.action, 0, 0])
-        self.shape = Shape(*np.array(rows, dtype=np.int64).T.copy())
-        states, begin, end, self.actions = change_kernels.members(self.columns, self.shape)
-        self.members = Members(states, begin, end)
+        self.shape: Ints = np.array(rows, dtype=np.int64).T.copy()
+        self.states = np.arange(self.columns.codes.shape[1])
+        self.actions: Ints = np.empty_like(self.states)
+        self.spans: Ints = np.zeros((2, len(rows)), dtype=np.int64)
+        self.spans[1, 0] = len(self.states)
+        aside = np.empty_like(self.states)
+        change_kernels.sort_states(self.columns, self.shape, self.states, self.spans, aside, self.actions)
         # A leaf can be divided if one more leaf fits; below a split there is room for two leaves at least.
         full = count_leaves(tree) == size.leaves
-        leaf = self.shape.question == NO_QUESTION
+        leaf = self.shape[0] == NO_QUESTION
         self.room: Bools = (np.array(list(map(len, self.paths))) < size.depth) & ~(leaf & full)
 
     def subtree(self, question: int, left: int, right: int) -> Tree:
@@ -143,32 +143,33 @@ class Around:
         return Leaf(number) if number >= 0 else self.subtrees[-1 - number]
 
 
-def simple_changes(around: Around, gains: Floats, most: int, resolution: int) -> Iterator[Changes]:
+def simple_changes(around: Around, gains: Floats, marks: Marks, most: int, resolution: int) -> Iterator[Changes]:
     """Promising simple subtrees for all nodes of a tree, some nodes at a time.
 
     Args:
         around: the tree.
         gains: [S, A] the gains around it.
+        marks: for keys of policies.
         most: subtrees per node and kind, those of highest gain.
         resolution: about how many thresholds per column count as different.
     """
-    columns, known = around.columns, (around.columns, around.shape, around.members, around.room, around.actions)
+    columns, known = around.columns, (around.columns, around.shape, around.states, around.spans)
     operations = gains.size * len(columns.codes) + len(columns.feature) * gains.shape[1]
     nodes = max(1, int(OPERATIONS / max(1, operations)))
     for first in range(0, len(around.paths), nodes):
-        stop = min(first + nodes, len(around.paths))
-        part = change_kernels.simple(*known, gains, most, resolution, first, stop)
-        yield Changes(*part)
+        limits = np.array([most, resolution, first, min(first + nodes, len(around.paths))])
+        rows = int(limits[3] - first) * (4 * most + 3)
+        numbers, gain = np.empty((4, rows), dtype=np.int64), np.empty(rows)
+        count = change_kernels.simple(*known, around.room, around.actions, gains, limits, numbers, gain)
+        changed, key = np.empty((2, count), dtype=np.int64)
+        change_kernels.describe(*known, around.actions, marks, numbers, changed, key)
+        node, question, left, right = numbers[:, :count]
+        yield Changes(node, question, left, right, gain[:count], changed, key)
 
 
 def changed_policy(around: Around, node: int, question: int, left: int, right: int) -> Ints:
     """[S] the actions of a tree with another subtree at one node, by the numbers of a row of `Changes`."""
-    known = (around.columns, around.shape, around.members, around.actions)
-    policy: Ints = change_kernels.changed(*known, node, question, left, right)
+    policy = around.actions.copy()
+    states = around.states[slice(*around.spans[:, node])]
+    change_kernels.change(around.columns, around.shape, states, policy, question, left, right)
     return policy
-
-
-def difference(before: Ints, after: Ints) -> tuple[int, int]:
-    """In how many states two policies [S] differ, and a key for the second one as in `Changes`."""
-    changed, key = change_kernels.difference(before, after)
-    return int(changed), int(key)

@@ -117,7 +117,8 @@ class Fitting:
             scores = stump_pairs(self.questions.columns, np.array(chosen), states, gains[states])
             return chosen[int(scores.argmax())]
 
-        scores = _stumps_below(self.questions.columns, states, gains[states], np.array(promising))
+        scores = np.empty(len(promising))
+        _stumps_below(self.questions.columns, states, gains[states], np.array(promising), scores)
         return promising[int(scores.argmax())]
 
     def _at_quantiles(self, gains: Floats, states: Ints, promising: list[int]) -> list[int]:
@@ -145,7 +146,7 @@ class Fitting:
         return float(_best_stump(self.questions.sums(states, here)[0], here.sum(axis=0))) if len(states) else 0.0
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _best_stump(left, total):  # type: ignore[no-untyped-def]
     """The gain of the best stump, given sums of gains on the left of all questions [K, A] and everywhere [A]."""
     best = -np.inf
@@ -158,22 +159,38 @@ def _best_stump(left, total):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _stumps_below(columns, states, gains, chosen):  # type: ignore[no-untyped-def]
-    """[m] the gain of the best two stumps below each of m questions for n states with gains [n, A].
+def _stumps_below(columns, states, gains, chosen, scores):  # type: ignore[no-untyped-def]
+    """Find the gain of the best two stumps below each of m questions for n states with gains [n, A].
 
-    Gains are added up for the side with fewer states; those of the other side are what remains.
+    Gains are added up for the side with fewer states; those of the other side are what remains. The scores [m] are
+    filled in.
     """
-    scores, side = np.empty(len(chosen)), np.empty(len(states), dtype=np.bool_)
-    all_left, everywhere = left_sums(columns, states, gains), gains.sum(axis=0)
-    for i in range(len(chosen)):
-        for j in range(len(states)):
-            side[j] = goes_right(columns, chosen[i], states[j])
-        if 2 * side.sum() > len(states):
-            side[:] = ~side
-        here = gains[side]
-        left, total = left_sums(columns, states[side], here), here.sum(axis=0)
-        scores[i] = _best_stump(left, total) + _best_stump(all_left - left, everywhere - total)
-    return scores
+    n, A = gains.shape
+    all_left, everywhere = left_sums(columns, states, gains), np.zeros(A)
+    for i in range(n):
+        for a in range(A):
+            everywhere[a] += gains[i, a]
+    few, here = np.empty(n, dtype=np.int64), np.empty((n, A))
+    for m in range(len(chosen)):
+        on_right = 0
+        for i in range(n):
+            on_right += goes_right(columns, chosen[m], states[i])
+        smaller, count, total = 2 * on_right <= n, 0, np.zeros(A)
+        for i in range(n):
+            if goes_right(columns, chosen[m], states[i]) == smaller:
+                few[count] = states[i]
+                for a in range(A):
+                    here[count, a] = gains[i, a]
+                    total[a] += gains[i, a]
+                count += 1
+        left = left_sums(columns, few[:count], here[:count])
+        scores[m] = _best_stump(left, total)
+        for k in range(len(left)):
+            for a in range(A):
+                left[k, a] = all_left[k, a] - left[k, a]
+        for a in range(A):
+            total[a] = everywhere[a] - total[a]
+        scores[m] += _best_stump(left, total)
 
 
 def shared_leaves(leaves: int, depth: int, left_worth: float, right_worth: float) -> tuple[int, int]:

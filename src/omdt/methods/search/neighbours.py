@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from omdt.mdp import Floats, Ints
-from omdt.methods.search.changes import Around, Changes, changed_policy, difference, simple_changes
+from omdt.methods.search.changes import Around, Changes, Marks, changed_policy, simple_changes
 from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.fitting import Fitting
 from omdt.methods.search.model import Model
@@ -74,6 +74,7 @@ class Neighbours:
     def __init__(self, model: Model, questions: Ranks, fitting: Fitting, watch: Watch) -> None:
         self.model, self.questions, self.fitting, self.watch = model, questions, fitting, watch
         self.states = np.arange(model.mdp.n_states)
+        self._marks = Marks.of(*model.mdp.rewards.shape)
         self._many_states = model.mdp.n_states >= model.settings.impatient_states
 
     def places(self, tree: Tree) -> Iterator[Place]:
@@ -129,7 +130,7 @@ class Neighbours:
     def _simple(self, around: Around, gains: Floats, least: float) -> Changes:
         """Simple changes of a tree of at least some gain, node by node."""
         settings = self.model.settings
-        parts = simple_changes(around, gains, settings.candidates_per_node, settings.resolution)
+        parts = simple_changes(around, gains, self._marks, settings.candidates_per_node, settings.resolution)
         in_time = itertools.takewhile(lambda _: self.watch.remaining > 0, parts)
         return Changes.joined(part.rows(part.gain >= least) for part in in_time)
 
@@ -173,7 +174,7 @@ class Neighbours:
         """
         for change in changes:
             policy = self._policy(current, change.place, change.subtree)
-            _, key = difference(current, policy)
+            _, key = self._marks.difference(current, policy)
             if key not in seen:
                 seen.add(key)
                 yield change, policy

@@ -166,28 +166,45 @@ def left_sums(columns, states, gains):  # type: ignore[no-untyped-def]
     return left
 
 
+@njit(inline="always")
+def highest(values):  # type: ignore[no-untyped-def]
+    """The number of the highest value, the first one of several."""
+    best = 0
+    for i in range(1, len(values)):
+        if values[i] > values[best]:
+            best = i
+    return best
+
+
 @njit(cache=True)
 def spread_out(columns, states, scores, count, resolution):  # type: ignore[no-untyped-def]
-    """The questions of highest score, best first, without those that nearly repeat a better one (`Ranks.spread`)."""
-    feature, rank, equality = columns.feature, columns.rank, columns.equality
-    near = np.zeros(len(columns.codes), dtype=np.int64)
-    for j in range(len(near)):
-        # No two values of a column are further apart than there are values.
-        if len(states) > 0 and columns.offsets[j + 1] - columns.offsets[j] > 2 * resolution:
-            codes = columns.codes[j][states]
-            near[j] = (codes.max() - codes.min()) // (2 * resolution)
-    left = scores.copy()
+    """The questions of highest score, best first, without those that nearly repeat a better one (`Ranks.spread`).
+
+    The scores of questions that are chosen or left out become −∞.
+    """
+    feature, rank = columns.feature, columns.rank
     chosen = np.empty(min(count, len(scores)), dtype=np.int64)
     for i in range(len(chosen)):
-        k = left.argmax()
-        if left[k] == -np.inf:
+        k = highest(scores)
+        if scores[k] == -np.inf:
             return chosen[:i]
         chosen[i] = k
-        width = near[feature[k]]
+        width = _span(columns, feature[k], states, 2 * resolution) // (2 * resolution)
         if width > 0:
-            for other in range(len(left)):
-                same = feature[other] == feature[k] and not equality[other]
+            for other in range(len(scores)):
+                same = feature[other] == feature[k] and not columns.equality[other]
                 if same and abs(rank[other] - rank[k]) <= width:
-                    left[other] = -np.inf
-        left[k] = -np.inf
+                    scores[other] = -np.inf
+        scores[k] = -np.inf
     return chosen
+
+
+@njit(cache=True)
+def _span(columns, j, states, least):  # type: ignore[no-untyped-def]
+    """How far apart the ranks of some states are in a column; 0 where no two of its values are further than `least`."""
+    if len(states) == 0 or columns.offsets[j + 1] - columns.offsets[j] <= least:
+        return 0
+    low = high = columns.codes[j, states[0]]
+    for s in states:
+        low, high = min(low, columns.codes[j, s]), max(high, columns.codes[j, s])
+    return high - low
