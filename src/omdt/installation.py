@@ -193,7 +193,10 @@ def find_kernels() -> Kernels:
 
 
 def _compiled_functions(source: Path) -> dict[str, int]:
-    """The functions of a module that numba compiles, with the line at which each begins, that of its decorator."""
+    """The functions of a module whose compiled code numba keeps, with the lines at which their decorators stand.
+
+    Those that are inlined into others are not kept.
+    """
     text = source.read_text(encoding="utf-8")
     if "@njit" not in text:
         return {}
@@ -201,5 +204,5 @@ def _compiled_functions(source: Path) -> dict[str, int]:
     return {
         it.name: it.decorator_list[0].lineno
         for it in functions
-        if any(ast.unparse(decorator).startswith("njit") for decorator in it.decorator_list)
+        if any("cache=True" in ast.unparse(decorator) for decorator in it.decorator_list)
     }
