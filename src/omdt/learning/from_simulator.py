@@ -83,8 +83,9 @@ FINALISTS, FIRST, DUEL = 12, 3, 6
 """Random trees that compete to become the first champion, and the episodes of each tree on the first rung of that
 contest and of a later one between two trees."""
 
-ROUND_NODES, LAST_NODES = 50, 2000
-"""Nodes of the searches on the models of the rounds, and on the last one."""
+ROUND_NODES, LAST_NODES, EXACT_NODES = 50, 2000, 6000
+"""Nodes of the searches on the models of the rounds, on the last one, and on the one whose tree is returned where cells
+are exact."""
 
 LEARNING_TIME = 0.7
 """Part of a time limit for learning; the rest is for the last search and the fresh episodes."""
@@ -170,7 +171,7 @@ class _Run:
             horizon = self.gathering.horizon
             kept = min(2 * DUEL * horizon, max(self.allowance(EXACT_CONTEST_SHARE), horizon))
             self._tell_apart(model, self.gathering.left - kept)
-            self._round(LAST_NODES)
+            self._round(EXACT_NODES)
         elif self.best is not None:
             self._tune(self.best.tree)
 

@@ -38,6 +38,10 @@ INFEASIBLE = ("kInfeasible", "kUnboundedOrInfeasible")
 IMPOSSIBLE = ("kUnbounded", "kModelError", "kLoadError")
 
 
+SMALLEST_COEFFICIENT = 1e-12
+"""Coefficients up to this size are dropped: the least that HiGHS takes."""
+
+
 def load() -> Any:
     """The package highspy."""
     require("highspy", "highs", "the back-end highs")
@@ -56,6 +60,8 @@ def run(model: Model, start: Floats | None, limits: Limits, record: Record) -> A
         "mip_feasibility_tolerance": TOLERANCE,
         "primal_feasibility_tolerance": TOLERANCE,
         "dual_feasibility_tolerance": DUAL_TOLERANCE,
+        # By default coefficients up to 1e-9 are dropped, after which presolve has cut off the best tree.
+        "small_matrix_value": SMALLEST_COEFFICIENT,
         "mip_heuristic_effort": 0.0,
         "threads": limits.threads,
         "random_seed": limits.seed % 2**31,
