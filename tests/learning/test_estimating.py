@@ -57,4 +57,3 @@ def test_starts_are_counted_per_episode_and_joined_steps_number_their_episodes_a
     assert both.episodes.tolist() == [0, 0, 1, 2]
     assert both.n_episodes == 3
     np.testing.assert_allclose(estimated(both, 2).mdp.initial, [2 / 3, 1 / 3, 0, 0])
-    assert both.of_episodes(np.array([True, False, True])).actions.tolist() == [1, 1, 0]

@@ -98,7 +98,7 @@ class Model:
     def searched(
         self, nodes: int | None, watch: Watch, listener: Callable[[TracePoint], None] | None = None
     ) -> "Searched":
-        """What a search of so many nodes finds; fewer if the time of the watch ends.
+        """What a search finds within a number of nodes, or less if the time of the watch ends.
 
         Args:
             nodes: None if only the time ends the search.

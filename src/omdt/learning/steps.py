@@ -1,8 +1,7 @@
 """Steps: what was observed, done and earned, one row per step, whether a simulator took them or a log tells of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -71,17 +70,4 @@ class Steps:
             np.cumsum(np.concatenate([part.first for part in parts])) - 1,
             parts[0].feature_names,
             parts[0].action_names,
-        )
-
-    def of_episodes(self, chosen: Bools) -> Self:
-        """The steps of those episodes that a mask over episode numbers chooses."""
-        kept = chosen[self.episodes]
-        return replace(
-            self,
-            observations=self.observations[kept],
-            actions=self.actions[kept],
-            rewards=self.rewards[kept],
-            next_observations=self.next_observations[kept],
-            terminated=self.terminated[kept],
-            episodes=self.episodes[kept],
         )

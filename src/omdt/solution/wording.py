@@ -46,10 +46,6 @@ class Wording:
             return f"{self.verb[0]} a {'lower' if self.minimised else 'higher'} {self.noun}"
         return f"{self.verb[0]} {'less' if self.minimised else 'more'}"
 
-    def better_than(self, bound: str) -> str:
-        """What a tree would do that is beyond a bound, as in `needs less than 31.2`."""
-        return f"{self.better} than {bound}"
-
     def room(self, excess: float, spelled: str) -> str:
         """By how much a better tree may be better, to be read after `a better tree may`."""
         up_to = "" if math.isinf(excess) else f" up to {spelled}"
