@@ -89,8 +89,9 @@ class RaisedTargets:
 
     def _has_time(self, main: Frontier) -> bool:
         """Whether the proof has had its share of the time of all processes."""
-        share = self._settings.proof_share if main.bound < self.proven else 1.0
+        settings = self._settings
         spent = self._spent + sum(job.taken for job in self._jobs)
+        share = settings.proof_share if main.bound < self.proven or spent > settings.raised_seconds else 1.0
         seconds = (1 + self._explorers.others) * (self._watch.worked - self._begun) - spent
         return seconds > share * spent
 

@@ -188,7 +188,12 @@ class SearchSettings(ClimbingSettings):
     """Seconds after which a round is cut off so that the other kind of target has its turn."""
 
     proof_share: float = 3.0
-    """Seconds of the proof per second of raised targets, where the proof's own bound is the lower one; else one."""
+    """Seconds of the proof per second of raised targets, where the proof's own bound is the lower one or raised targets
+    have had their `raised_seconds`; else one."""
+
+    raised_seconds: float = 60.0
+    """Seconds of all processes together that raised targets may take before the proof has the larger share: what they
+    tell soon, they tell by then, and proofs of minutes are not held up any longer."""
 
     nodes_per_raised_case: int = 16
     """Nodes per case and round with a raised target."""
