@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from omdt.methods.search.bounds.losses import Losses
+from omdt.methods.search.bounds.sharing import least_lost
 from omdt.methods.search.partial_tree import HOLE, Leaf, Path, Split, Tree, replaced, sibling_action
 from omdt.methods.search.regions import Region, Regions
 from omdt.methods.search.settings import SearchSettings
@@ -96,7 +97,7 @@ class Growth:
                 return self.enough, None
             loss, _, growing = heapq.heappop(heap)
             if not growing.known:
-                rest = sum(place.loss for place in growing.open)
+                rest = least_lost(self.table, growing.open, growing.spare, self.enough)
                 fixed = self.table.together(growing.leaves, self.enough - rest)
                 growing = replace(growing, known=True, fixed=fixed, loss=max(loss, fixed + rest))
                 if growing.loss < self.enough:
@@ -112,14 +113,12 @@ class Growth:
         """What a growing subtree becomes when its deepest open place is decided, as far as it may lose too little."""
         place = min(growing.open, key=lambda it: (it.depth, -it.loss))
         rest = tuple(it for it in growing.open if it is not place)
-        elsewhere = growing.fixed + sum(it.loss for it in rest)
-        yield from self._leaves(growing, place, rest, elsewhere)
+        yield from self._leaves(growing, place, rest)
         if min(place.depth, growing.spare) > 0:
-            yield from self._splits(growing, place, rest, elsewhere)
+            yield from self._splits(growing, place, rest)
 
-    def _leaves(
-        self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...], elsewhere: float
-    ) -> Iterator[Growing]:
+    def _leaves(self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...]) -> Iterator[Growing]:
+        elsewhere = growing.fixed + least_lost(self.table, rest, growing.spare, self.enough)
         # Two sibling leaves with the same action are one leaf.
         useless = sibling_action(growing.tree, place.path)
         for action in range(self.table.losses.delta.shape[1]):
@@ -134,19 +133,20 @@ class Growth:
                     open=rest,
                 )
 
-    def _splits(
-        self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...], elsewhere: float
-    ) -> Iterator[Growing]:
+    def _splits(self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...]) -> Iterator[Growing]:
+        spare = growing.spare - 1
         for k in self.table.ordered_questions(place.region):
             left, right = (self._side(growing, place, k, to_right) for to_right in (False, True))
-            loss = elsewhere + left.loss + right.loss
+            loss = growing.fixed + sum(it.loss for it in rest) + left.loss + right.loss
+            if loss < self.enough:
+                loss = growing.fixed + least_lost(self.table, (*rest, left, right), spare, self.enough)
             if loss < self.enough:
                 yield replace(
                     growing,
                     loss=max(loss, growing.loss),
                     tree=replaced(growing.tree, place.path, Split(k, HOLE, HOLE)),
                     open=(*rest, left, right),
-                    spare=growing.spare - 1,
+                    spare=spare,
                 )
 
     def _side(self, growing: Growing, place: OpenPlace, k: int, right: bool) -> OpenPlace:
