@@ -1,7 +1,7 @@
 """Growing subtrees: the least that all leaves of a subtree lose together, found best first.
 
 A growing subtree has fixed leaves and open places. It loses at least what its leaves lose together plus, per open
-place, what any subtree loses there by itself.
+place, what any subtree loses there by itself; the open places share the leaves that may be added (`sharing`).
 """
 
 import heapq
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from omdt.methods.search.bounds.losses import Losses
-from omdt.methods.search.bounds.sharing import least_lost
+from omdt.methods.search.bounds.sharing import lost_sharing
 from omdt.methods.search.partial_tree import HOLE, Leaf, Path, Split, Tree, replaced, sibling_action
 from omdt.methods.search.regions import Region, Regions
 from omdt.methods.search.settings import SearchSettings
@@ -97,7 +97,7 @@ class Growth:
                 return self.enough, None
             loss, _, growing = heapq.heappop(heap)
             if not growing.known:
-                rest = least_lost(self.table, growing.open, growing.spare, self.enough)
+                rest = lost_sharing(self.table, growing.open, growing.spare, self.enough)
                 fixed = self.table.together(growing.leaves, self.enough - rest)
                 growing = replace(growing, known=True, fixed=fixed, loss=max(loss, fixed + rest))
                 if growing.loss < self.enough:
@@ -118,7 +118,7 @@ class Growth:
             yield from self._splits(growing, place, rest)
 
     def _leaves(self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...]) -> Iterator[Growing]:
-        elsewhere = growing.fixed + least_lost(self.table, rest, growing.spare, self.enough)
+        elsewhere = growing.fixed + lost_sharing(self.table, rest, growing.spare, self.enough)
         # Two sibling leaves with the same action are one leaf.
         useless = sibling_action(growing.tree, place.path)
         for action in range(self.table.losses.delta.shape[1]):
@@ -134,12 +134,12 @@ class Growth:
                 )
 
     def _splits(self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...]) -> Iterator[Growing]:
-        spare = growing.spare - 1
+        spare, elsewhere = growing.spare - 1, growing.fixed + sum(it.loss for it in rest)
         for k in self.table.ordered_questions(place.region):
             left, right = (self._side(growing, place, k, to_right) for to_right in (False, True))
-            loss = growing.fixed + sum(it.loss for it in rest) + left.loss + right.loss
+            loss = elsewhere + left.loss + right.loss
             if loss < self.enough:
-                loss = growing.fixed + least_lost(self.table, (*rest, left, right), spare, self.enough)
+                loss = growing.fixed + lost_sharing(self.table, (*rest, left, right), spare, self.enough)
             if loss < self.enough:
                 yield replace(
                     growing,

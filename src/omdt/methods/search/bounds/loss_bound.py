@@ -5,7 +5,7 @@ import numpy as np
 from omdt.mdp import EPSILON
 from omdt.methods.search.bounds.bases import Basis
 from omdt.methods.search.bounds.protocol import Bounded, LossEvidence
-from omdt.methods.search.bounds.sharing import least_shared, must_share
+from omdt.methods.search.bounds.sharing import lost_sharing, must_share
 from omdt.methods.search.nodes import Node
 from omdt.methods.search.partial_tree import Path, Tree, count_leaves, replaced
 from omdt.watch import Watch
@@ -30,10 +30,8 @@ class LossBound:
         inside = 0.0
         if np.any(node.actions != self.basis.actions):
             inside = self.tables.losses.inside(node.actions, budget, budget - loss).value
-            if loss + inside >= budget:
-                return Bounded(target, evidence)
-        if must_share(node.open, node.spare):
-            loss = max(loss, least_shared(self.tables, node.open, node.spare, budget - inside))
+        if loss + inside < budget and must_share(node.open, node.spare):
+            loss = max(loss, lost_sharing(self.tables, node.open, node.spare, budget - inside))
         loss += inside
         if loss >= budget:
             return Bounded(target, evidence)

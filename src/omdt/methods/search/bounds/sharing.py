@@ -1,25 +1,23 @@
-"""Sharing leaves: what open regions lose at least together, however they share the leaves that may be added.
+"""Sharing leaves: what open regions lose at least, however they share the leaves that may be added.
 
-Where m regions are open and n leaves may be added, region i has 1 + n_i leaves in the end, with n_1 + … + n_m ≤ n. With
-D as in `tables`, the regions together lose at least
+Where regions b_1, …, b_m are open and n leaves may be added, region i has 1 + n_i leaves in the end, and the numbers n_i
+add up to n at most. With D as in `tables`, the regions lose at least
 
-    min over n_1 + … + n_m ≤ n of Σ_i D(b_i, k_i, 1 + n_i).
+    min over n_1 + … + n_m = n of Σ_i D(b_i, k_i, 1 + n_i),
 
-The sum of D(b_i, k_i, 1 + n), which lets every region have all leaves for itself, is a weaker bound. It is the same
-where the depth leaves no region more than its part, as in trees that have a largest depth alone.
+which is found region by region. The sum of D(b_i, k_i, 1 + n), where every region has all n leaves for itself, takes
+less time, but is a weaker bound. It is the same where all regions can have as many leaves as their depths allow: always
+if the depth of a tree is its only limit.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from omdt.methods.search.regions import Region
 
-Shares = tuple[float, ...]
-"""What is lost at least if no leaf, at most one, at most two, … are added."""
-
 
 class Place(Protocol):
-    """An open region, and how many questions may follow on a path."""
+    """An open region of a partial tree."""
 
     @property
     def region(self) -> Region:
@@ -27,7 +25,7 @@ class Place(Protocol):
 
     @property
     def depth(self) -> int:
-        """How many questions may follow."""
+        """How many questions may follow on a path."""
 
 
 class Table(Protocol):
@@ -37,30 +35,30 @@ class Table(Protocol):
         """A lower bound, at most `enough`, on what any tree of the given size loses in a region."""
 
 
-def must_share(places: Iterable[Place], spare: int) -> bool:
-    """Whether the places cannot all have as many leaves as each could have by itself."""
+def must_share(places: Sequence[Place], spare: int) -> bool:
+    """Whether some regions have fewer leaves than their depths allow because others have more.
+
+    Args:
+        places: the open regions.
+        spare: how many leaves may be added.
+    """
     return sum(min(2**place.depth - 1, spare) for place in places) > spare
 
 
-def shares(table: Table, place: Place, spare: int, enough: float) -> Shares:
-    """What is lost in one place, by the number of leaves that are added there."""
-    return tuple(table.loss(place.region, place.depth, 1 + n, enough) for n in range(spare + 1))
+def lost_sharing(table: Table, places: Sequence[Place], spare: int, enough: float) -> float:
+    """What open regions lose at least, as exact as `enough` needs.
 
-
-def combined(one: Shares, other: Shares) -> Shares:
-    """What is lost in two places, or in two groups of them, by the number of leaves that are added in both."""
-    return tuple(min(one[n - i] + other[i] for i in range(n + 1)) for n in range(len(one)))
-
-
-def least_shared(table: Table, places: Iterable[Place], spare: int, enough: float) -> float:
-    """What all places lose at least together; as exact as `enough` needs."""
-    least: Shares = (0.0,) * (spare + 1)
+    Args:
+        table: what single regions lose.
+        places: the open regions.
+        spare: how many leaves may be added.
+        enough: a loss as high as this is high enough.
+    """
+    if not must_share(places, spare):
+        return sum(table.loss(place.region, place.depth, 1 + spare, enough) for place in places)
+    # [n] what the regions so far lose if n leaves are added there.
+    least = [0.0] * (spare + 1)
     for place in places:
-        least = combined(least, shares(table, place, spare, enough))
+        own = [table.loss(place.region, place.depth, 1 + n, enough) for n in range(spare + 1)]
+        least = [min(least[n - i] + own[i] for i in range(n + 1)) for n in range(spare + 1)]
     return least[spare]
-
-
-def least_lost(table: Table, places: Sequence[Place], spare: int, enough: float) -> float:
-    if must_share(places, spare):
-        return least_shared(table, places, spare, enough)
-    return sum(table.loss(place.region, place.depth, 1 + spare, enough) for place in places)
