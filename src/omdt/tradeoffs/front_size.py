@@ -22,7 +22,6 @@ from omdt.solution import Stop
 from omdt.tree import LEAF, TreePolicy
 from omdt.watch import Watch
 
-
 CLIMBS_AT_ONCE = 3
 """Climbs before a proof whose fine search does not wait, since its tables are made for the incumbent: while it waits in
 a single solve, the local search has its turns."""

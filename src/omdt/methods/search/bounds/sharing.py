@@ -1,7 +1,8 @@
 """Sharing leaves: what open regions lose at least, however they share the leaves that may be added.
 
-Where regions b_1, …, b_m are open and n leaves may be added, region i has 1 + n_i leaves in the end, and the numbers n_i
-add up to n at most. With D as in `tables`, the regions lose at least
+Where regions b_1, …, b_m are open and n leaves may be added, region i has 1 + n_i leaves in the end, and the numbers
+n_i add up to n at most; to n exactly if some regions do not use all that they may have. With D as in `tables`, the
+regions lose at least
 
     min over n_1 + … + n_m = n of Σ_i D(b_i, k_i, 1 + n_i),
 
