@@ -43,7 +43,8 @@ def must_share(places: Sequence[Place], spare: int) -> bool:
         places: the open regions.
         spare: how many leaves may be added.
     """
-    return sum(min(2**place.depth - 1, spare) for place in places) > spare
+    wanted: int = sum(min(2**place.depth - 1, spare) for place in places)
+    return wanted > spare
 
 
 def lost_sharing(table: Table, places: Sequence[Place], spare: int, enough: float) -> float:
