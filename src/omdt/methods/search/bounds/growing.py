@@ -1,7 +1,7 @@
 """Growing subtrees: the least that all leaves of a subtree lose together, found best first.
 
 A growing subtree has fixed leaves and open places. It loses at least what its leaves lose together plus, per open
-place, what any subtree loses there by itself; the open places share the leaves that may be added (`sharing`).
+place, what any subtree loses there by itself.
 """
 
 import heapq
@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from omdt.methods.search.bounds.losses import Losses
-from omdt.methods.search.bounds.sharing import lost_sharing
 from omdt.methods.search.partial_tree import HOLE, Leaf, Path, Split, Tree, replaced, sibling_action
 from omdt.methods.search.regions import Region, Regions
 from omdt.methods.search.settings import SearchSettings
@@ -97,7 +96,7 @@ class Growth:
                 return self.enough, None
             loss, _, growing = heapq.heappop(heap)
             if not growing.known:
-                rest = lost_sharing(self.table, growing.open, growing.spare, self.enough)
+                rest = sum(place.loss for place in growing.open)
                 fixed = self.table.together(growing.leaves, self.enough - rest)
                 growing = replace(growing, known=True, fixed=fixed, loss=max(loss, fixed + rest))
                 if growing.loss < self.enough:
@@ -113,12 +112,14 @@ class Growth:
         """What a growing subtree becomes when its deepest open place is decided, as far as it may lose too little."""
         place = min(growing.open, key=lambda it: (it.depth, -it.loss))
         rest = tuple(it for it in growing.open if it is not place)
-        yield from self._leaves(growing, place, rest)
+        elsewhere = growing.fixed + sum(it.loss for it in rest)
+        yield from self._leaves(growing, place, rest, elsewhere)
         if min(place.depth, growing.spare) > 0:
-            yield from self._splits(growing, place, rest)
+            yield from self._splits(growing, place, rest, elsewhere)
 
-    def _leaves(self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...]) -> Iterator[Growing]:
-        elsewhere = growing.fixed + lost_sharing(self.table, rest, growing.spare, self.enough)
+    def _leaves(
+        self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...], elsewhere: float
+    ) -> Iterator[Growing]:
         # Two sibling leaves with the same action are one leaf.
         useless = sibling_action(growing.tree, place.path)
         for action in range(self.table.losses.delta.shape[1]):
@@ -133,20 +134,19 @@ class Growth:
                     open=rest,
                 )
 
-    def _splits(self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...]) -> Iterator[Growing]:
-        spare, elsewhere = growing.spare - 1, growing.fixed + sum(it.loss for it in rest)
+    def _splits(
+        self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...], elsewhere: float
+    ) -> Iterator[Growing]:
         for k in self.table.ordered_questions(place.region):
             left, right = (self._side(growing, place, k, to_right) for to_right in (False, True))
             loss = elsewhere + left.loss + right.loss
-            if loss < self.enough:
-                loss = growing.fixed + lost_sharing(self.table, (*rest, left, right), spare, self.enough)
             if loss < self.enough:
                 yield replace(
                     growing,
                     loss=max(loss, growing.loss),
                     tree=replaced(growing.tree, place.path, Split(k, HOLE, HOLE)),
                     open=(*rest, left, right),
-                    spare=spare,
+                    spare=growing.spare - 1,
                 )
 
     def _side(self, growing: Growing, place: OpenPlace, k: int, right: bool) -> OpenPlace:
