@@ -63,6 +63,21 @@ def test_by_leaves_it_is_what_brute_force_finds(block):
             assert depth is None or point.tree.depth <= depth
 
 
+@pytest.mark.parametrize("block", sampled(range(10), 2))
+def test_with_many_leaves_it_is_what_brute_force_finds(block):
+    """Where many leaves may be added, bounds depend on how open regions share them."""
+    for seed in range(10 * block, 10 * block + 10):
+        rng = np.random.default_rng([193, seed])
+        mdp = KINDS[seed % len(KINDS)](rng)
+        while mdp.n_actions**mdp.n_states > 3000:
+            mdp = KINDS[seed % len(KINDS)](rng)
+        depth = int(rng.integers(3, 5)) if rng.random() < 0.3 else None
+        found = front(mdp, max_leaf_nodes=7, max_depth=depth, settings=settings_of(rng))
+        sides = omdt.Splits.of(mdp).sides()
+        best = {n: best_return(mdp, sides, min(n - 1, 7 if depth is None else depth), n) for n in range(1, 8)}
+        assert_right(found, best, found.largest.scale, 1e-4)
+
+
 def settings_of(rng: np.random.Generator) -> SearchSettings:
     """Settings with which small problems are searched instead of enumerated, in most cases."""
     chosen: dict[str, Any] = rare_paths(rng) if rng.random() < 0.5 else {}

@@ -22,6 +22,10 @@ from omdt.solution import Stop
 from omdt.tree import LEAF, TreePolicy
 from omdt.watch import Watch
 
+CLIMBS_AT_ONCE = 3
+"""Climbs before a proof whose fine search does not wait, since its tables are made for the incumbent: while it waits in
+a single solve, the local search has its turns."""
+
 
 class Found(NamedTuple):
     """A tree and its return."""
@@ -183,6 +187,8 @@ class SizeSearch:
                 self._known = min(self._known, bound)
                 self._settle()
                 return
+        if self._waiting.effort is not None:
+            local.climb(CLIMBS_AT_ONCE)
         options = SearchOptions(settings=model.settings)
         kin = self._shared.fine_searches
         self._proof = begin_proof(local, self._limits, self.watch, options, waiting=self._waiting, kin=kin)

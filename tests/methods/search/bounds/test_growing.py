@@ -42,10 +42,10 @@ def test_the_least_is_that_of_all_subtrees(examined: int) -> None:
         budget = float(np.max(losses.expected)) * float(rng.choice([0.5, 3.0])) + 1e-300
         regions = Regions(model.sides)
         table = Tables(losses, regions, budget, settings=model.settings, max_entries=10**6, watch=Watch())
-        depth, leaves = ((1, 2), (2, 3))[seed % 2]
+        depth, leaves = ((1, 2), (2, 3), (3, 4))[seed % 3]
         region = regions.everything
         every = subtrees(regions, region, mdp.n_actions, depth, leaves)
-        if len(every) > 500:
+        if len(every) > 1000:
             continue
         lost = {tree: table.together(parts, np.inf) for tree, parts in every}
         least = min(lost.values())

@@ -5,6 +5,7 @@ import numpy as np
 from omdt.mdp import EPSILON
 from omdt.methods.search.bounds.bases import Basis
 from omdt.methods.search.bounds.protocol import Bounded, LossEvidence
+from omdt.methods.search.bounds.sharing import lost_sharing, must_share
 from omdt.methods.search.nodes import Node
 from omdt.methods.search.partial_tree import Path, Tree, count_leaves, replaced
 from omdt.watch import Watch
@@ -26,10 +27,14 @@ class LossBound:
             loss += self.tables.loss(o.region, o.depth, node.spare + 1, budget - loss)
             if loss >= budget:
                 return Bounded(target, evidence)
+        inside = 0.0
         if np.any(node.actions != self.basis.actions):
-            loss += self.tables.losses.inside(node.actions, budget, budget - loss).value
-            if loss >= budget:
-                return Bounded(target, evidence)
+            inside = self.tables.losses.inside(node.actions, budget, budget - loss).value
+        if loss + inside < budget and must_share(node.open, node.spare):
+            loss = max(loss, lost_sharing(self.tables, node.open, node.spare, budget - inside))
+        loss += inside
+        if loss >= budget:
+            return Bounded(target, evidence)
         optimum = self.basis.losses.optimum
         return Bounded(optimum - loss + 4 * EPSILON * (abs(optimum) + loss), evidence)
 
