@@ -50,8 +50,8 @@ class Ranks:
         rank = np.zeros(len(splits), dtype=np.int64)
         sizes = [0]
         for j, column in enumerate(splits.observations.T):
-            values, ranks = np.unique(column, return_inverse=True)
-            codes[j] = ranks.ravel()
+            values = np.unique(column)
+            codes[j] = np.searchsorted(values, column)
             asked = splits.feature == j
             rank[asked] = np.searchsorted(values, splits.threshold[asked], side="right") - 1
             # No state equals a value that is not in the column.
