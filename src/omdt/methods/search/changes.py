@@ -139,7 +139,7 @@ class Around:
         return Split(question, self._named(left), self._named(right))
 
     def numbers(self, node: Ints, below: Ints, A: int) -> Ints:
-        """[m] subtrees by their numbers in `Changes`; those below nodes [m] are actions, or A for left, A + 1 for right."""
+        """[m] subtrees below nodes [m] by their numbers in `Changes`; A stands for left, A + 1 for right."""
         children = self.shape[2 + np.maximum(below - A, 0), node]
         return np.where(below < A, below, -1 - children)
 
@@ -167,8 +167,8 @@ def simple_changes(around: Around, gains: Floats, marks: Marks, most: int, resol
         rows, gain = np.empty((6, size), dtype=np.int64), np.empty(size)
         count = change_kernels.simple(*known, around.room, around.actions, gains, marks, limits, rows, gain)
         node, question, left, right, changed, key = rows[:, :count]
-        sides = (around.numbers(node, side, gains.shape[1]) for side in (left, right))
-        yield Changes(node, question, *sides, gain[:count], changed, key)
+        left, right = (around.numbers(node, side, gains.shape[1]) for side in (left, right))
+        yield Changes(node, question, left, right, gain[:count], changed, key)
 
 
 def changed_policy(around: Around, node: int, question: int, left: int, right: int) -> Ints:
