@@ -1,14 +1,16 @@
 # Every target creates .venv and installs what it needs; only Python 3.11+ and make are needed.
 
 PYTHON ?= python3
-# Two test processes with two threads each would wait for one another on two cores, hence OPENBLAS_NUM_THREADS=1 below.
-# With --dist worksteal, tests of a file run one after another in one process, so that they share what the file prepares.
 VENV := .venv
 BIN := $(VENV)/bin
 # Unused modules of large packages need not be compiled to bytecode; Python compiles what it imports.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Extras by name, as in: make install EXTRAS=gymnasium,report
 EXTRAS ?=
+# Two test processes with two threads each would wait for one another on two cores, hence OPENBLAS_NUM_THREADS=1. Tests
+# start many processes, each of which would compile its packages to bytecode where PYTHONDONTWRITEBYTECODE is set. With
+# --dist worksteal, tests of a file run one after another in one process, so that they share what the file prepares.
+TESTS := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
 # What tests, style, types and benchmarks need: every extra and the tools.
 DEVELOP := $(VENV)/.installed-all,dev
 
@@ -72,13 +74,13 @@ demo: install
 	$(BIN)/omdt solve traffic_intersection --depth 2
 
 test: $(DEVELOP)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	$(TESTS) --dist worksteal
 
 thorough: $(DEVELOP)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --thorough
+	$(TESTS) --dist worksteal --thorough
 
 coverage: $(DEVELOP)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/methods/search \
+	$(TESTS) tests/methods/search \
 		--cov=omdt.methods.search --cov-report=term --cov-fail-under=95
 
 lint: $(DEVELOP)

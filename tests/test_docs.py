@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from omdt.learning import from_simulator
+
 ROOT = Path(__file__).parent.parent
 Run = Callable[..., tuple[int, str, str]]
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "extending.md")]
@@ -24,6 +26,12 @@ EXAMPLES = [
     for page in PAGES
     for i, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S))
 ]
+
+
+@pytest.fixture(autouse=True)
+def short_last_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples that learn end with a short search: its limit only says when to stop."""
+    monkeypatch.setattr(from_simulator, "LAST_NODES", 20)
 
 
 def test_there_are_examples() -> None:

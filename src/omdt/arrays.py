@@ -19,6 +19,17 @@ EPSILON = float(np.finfo(np.float64).eps)
 """The distance from 1 to the next larger double."""
 
 
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view of an array through which it cannot be changed.
+
+    The arrays of problems are read-only, which numba takes for a type of its own. A kernel that reads some of them, and
+    sometimes others, is compiled once if all are.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def numbers(values: ArrayLike, what: str) -> Floats:
     """A fresh C-ordered float64 array; `what` names it in the error message."""
     try:

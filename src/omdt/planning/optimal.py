@@ -5,6 +5,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numba import njit
 
+from omdt.arrays import read_only
 from omdt.mdp import EPSILON, MDP, Bools, Floats, Ints
 from omdt.norms import norms
 from omdt.planning.certified import Certified, rounding
@@ -79,7 +80,7 @@ class _Improvement:
     """Policy iteration for the given rewards [S, A], which are −∞ for actions that must not be played."""
 
     def __init__(self, mdp: MDP, rewards: Floats, watch: Watch | None, accuracy: float = 0.0) -> None:
-        self._mdp, self._rewards, self._watch, self._accuracy = mdp, rewards, watch, accuracy
+        self._mdp, self._rewards, self._watch, self._accuracy = mdp, read_only(rewards), watch, accuracy
         self._norms = norms(mdp)
         self._states = np.arange(mdp.n_states)
         self._inverse: Approximation | None = None

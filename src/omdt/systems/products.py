@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from omdt.arrays import Floats
+from omdt.arrays import Floats, read_only
 
 TRANSPOSED_ENTRIES = 50_000
 """Entries up to which a transposed copy is multiplied: it takes less than a millisecond, and small problems need one
@@ -14,7 +14,7 @@ compiled loop less."""
 def product(matrix: sparse.csr_array, x: Floats) -> Floats:
     """Matrix times vector, each entry as accurate as if summed in twice the precision."""
     result = np.empty(matrix.shape[0])
-    _product(matrix.indptr, matrix.indices, matrix.data, x, result)
+    _product(read_only(matrix.indptr), read_only(matrix.indices), read_only(matrix.data), read_only(x), result)
     return result
 
 

@@ -138,6 +138,11 @@ class Around:
             return self._named(left)
         return Split(question, self._named(left), self._named(right))
 
+    def numbers(self, node: Ints, below: Ints, A: int) -> Ints:
+        """[m] subtrees below nodes [m] by their numbers in `Changes`; A stands for left, A + 1 for right."""
+        children = self.shape[2 + np.maximum(below - A, 0), node]
+        return np.where(below < A, below, -1 - children)
+
     def _named(self, number: int) -> Tree:
         """The subtree that a number stands for in `Changes`."""
         return Leaf(number) if number >= 0 else self.subtrees[-1 - number]
@@ -158,12 +163,11 @@ def simple_changes(around: Around, gains: Floats, marks: Marks, most: int, resol
     nodes = max(1, int(OPERATIONS / max(1, operations)))
     for first in range(0, len(around.paths), nodes):
         limits = np.array([most, resolution, first, min(first + nodes, len(around.paths))])
-        rows = int(limits[3] - first) * (4 * most + 3)
-        numbers, gain = np.empty((4, rows), dtype=np.int64), np.empty(rows)
-        count = change_kernels.simple(*known, around.room, around.actions, gains, limits, numbers, gain)
-        changed, key = np.empty((2, count), dtype=np.int64)
-        change_kernels.describe(*known, around.actions, marks, numbers, changed, key)
-        node, question, left, right = numbers[:, :count]
+        size = int(limits[3] - first) * (4 * most + 3)
+        rows, gain = np.empty((6, size), dtype=np.int64), np.empty(size)
+        count = change_kernels.simple(*known, around.room, around.actions, gains, marks, limits, rows, gain)
+        node, question, left, right, changed, key = rows[:, :count]
+        left, right = (around.numbers(node, side, gains.shape[1]) for side in (left, right))
         yield Changes(node, question, left, right, gain[:count], changed, key)
 
 

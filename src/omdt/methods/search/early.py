@@ -11,12 +11,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from omdt import planning
-from omdt.mdp import Ints
+from omdt.mdp import MDP, Floats, Ints
 from omdt.methods.search.fitting import Fitting
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import SizeLimit, Tree
 from omdt.methods.search.ranks import Ranks
 from omdt.methods.search.settings import DEFAULTS
+from omdt.planning import Certified
 from omdt.task import Task
 from omdt.watch import Watch
 
@@ -61,13 +62,22 @@ def find_early_tree(task: Task, watch: Watch) -> None:
     optimal = planning.optimal_values(mdp, watch.part(0.0))
     # The scale is not known yet, and fitting does not need it.
     model, questions = Model(task, DEFAULTS, optimal, 0.0), Ranks(task.splits)
-    q = planning.q_values(mdp, optimal).value
-    advantages = q - q.max(axis=1, keepdims=True)
-    tree = Fitting(model, questions, watch).tree(advantages, _sample(mdp.n_states), size.depth, size.leaves)
+    states = _sample(mdp.n_states)
+    tree = Fitting(model, questions, watch).tree(_advantages(mdp, optimal, states), states, size.depth, size.leaves)
     policy = questions.actions(tree, np.arange(mdp.n_states))
     value = planning.least_return(mdp, policy, optimal.value, STEPS, watch)
     _EARLY[task] = Early(tree, value)
     watch.report(value, max(value, model.optimal_return.upper))
+
+
+def _advantages(mdp: MDP, optimal: Certified[Floats], states: Ints) -> Floats:
+    """[S, A] advantages of all actions over the best one in some states, and 0 in the others."""
+    rows = states[:, None] * mdp.n_actions + np.arange(mdp.n_actions)
+    ahead = (mdp.transitions[rows.ravel()] @ optimal.value).reshape(rows.shape)
+    q = mdp.rewards[states] + mdp.discount * ahead
+    advantages = np.zeros(mdp.rewards.shape)
+    advantages[states] = q - q.max(axis=1, keepdims=True)
+    return advantages
 
 
 def _sample(S: int) -> Ints:

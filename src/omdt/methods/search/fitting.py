@@ -29,11 +29,13 @@ class Stumps(NamedTuple):
         scores: [K] gain of the stump.
         left: [K] action on the left.
         right: [K] action on the right.
+        sums: [K, A] the gains on the left of the question.
     """
 
     scores: Floats
     left: Ints
     right: Ints
+    sums: Floats
 
     def stump(self, k: int) -> Split:
         """The stump of question k."""
@@ -71,7 +73,7 @@ class Fitting:
         """The best stumps for some states."""
         left, right = self.questions.sums(states, gains[states])
         scores = left.max(axis=1) + right.max(axis=1)
-        return Stumps(scores, left.argmax(axis=1), right.argmax(axis=1))
+        return Stumps(scores, left.argmax(axis=1), right.argmax(axis=1), left)
 
     def whole_tree(self, gains: Floats) -> Tree:
         """A tree for all states, as large as the task allows."""
@@ -117,8 +119,9 @@ class Fitting:
             scores = stump_pairs(self.questions.columns, np.array(chosen), states, gains[states])
             return chosen[int(scores.argmax())]
 
-        scores = np.empty(len(promising))
-        _stumps_below(self.questions.columns, states, gains[states], np.array(promising), scores)
+        here, scores = gains[states], np.empty(len(promising))
+        everywhere, memory = (stumps.sums, here.sum(axis=0)), (np.empty_like(states), np.empty_like(here))
+        _stumps_below(self.questions.columns, states, here, *everywhere, *memory, np.array(promising), scores)
         return promising[int(scores.argmax())]
 
     def _at_quantiles(self, gains: Floats, states: Ints, promising: list[int]) -> list[int]:
@@ -159,38 +162,44 @@ def _best_stump(left, total):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _stumps_below(columns, states, gains, chosen, scores):  # type: ignore[no-untyped-def]
-    """Find the gain of the best two stumps below each of m questions for n states with gains [n, A].
+def _stumps_below(columns, states, gains, left, total, few, here, chosen, scores):  # type: ignore[no-untyped-def]
+    """Find the gain of the best two stumps below each of some questions.
 
-    Gains are added up for the side with fewer states; those of the other side are what remains. The scores [m] are
-    filled in.
+    Gains are added up for the side with fewer states; those of the other side are what remains.
+
+    Args:
+        columns: observations and questions.
+        states: [n] the states.
+        gains: [n, A] their gains.
+        left: [K, A] sums of the gains on the left of all questions.
+        total: [A] sums of all gains.
+        few: [n] memory.
+        here: [n, A] memory.
+        chosen: [m] the questions.
+        scores: [m] filled in.
     """
-    n, A = gains.shape
-    all_left, everywhere = left_sums(columns, states, gains), np.zeros(A)
-    for i in range(n):
-        for a in range(A):
-            everywhere[a] += gains[i, a]
-    few, here = np.empty(n, dtype=np.int64), np.empty((n, A))
+    A, sums = len(total), np.empty(len(total))
     for m in range(len(chosen)):
-        on_right = 0
-        for i in range(n):
-            on_right += goes_right(columns, chosen[m], states[i])
-        smaller, count, total = 2 * on_right <= n, 0, np.zeros(A)
-        for i in range(n):
-            if goes_right(columns, chosen[m], states[i]) == smaller:
+        on_right, count = 0, 0
+        for s in states:
+            on_right += goes_right(columns, chosen[m], s)
+        for a in range(A):
+            sums[a] = 0.0
+        for i in range(len(states)):
+            if goes_right(columns, chosen[m], states[i]) == (2 * on_right <= len(states)):
                 few[count] = states[i]
                 for a in range(A):
                     here[count, a] = gains[i, a]
-                    total[a] += gains[i, a]
+                    sums[a] += gains[i, a]
                 count += 1
-        left = left_sums(columns, few[:count], here[:count])
-        scores[m] = _best_stump(left, total)
-        for k in range(len(left)):
-            for a in range(A):
-                left[k, a] = all_left[k, a] - left[k, a]
+        on_left = left_sums(columns, few[:count], here[:count])
+        # First the stumps on the side with fewer states, then those on the other.
+        scores[m] = _best_stump(on_left, sums)
         for a in range(A):
-            total[a] = everywhere[a] - total[a]
-        scores[m] += _best_stump(left, total)
+            sums[a] = total[a] - sums[a]
+            for k in range(len(on_left)):
+                on_left[k, a] = left[k, a] - on_left[k, a]
+        scores[m] += _best_stump(on_left, sums)
 
 
 def shared_leaves(leaves: int, depth: int, left_worth: float, right_worth: float) -> tuple[int, int]:

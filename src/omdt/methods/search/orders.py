@@ -11,8 +11,9 @@ from omdt.systems import System
 
 def topological_order(mdp: MDP) -> Ints | None:
     """[S] states with every successor, other than the state itself, after it; None if there is a cycle."""
-    order = _sorted(mdp.transitions.indptr[:: mdp.n_actions].copy(), mdp.transitions.indices)
-    return order if len(order) == mdp.n_states else None
+    P, S = mdp.transitions, mdp.n_states
+    order = np.empty(S, dtype=np.int64)
+    return order if _sort(P.indptr, P.indices, mdp.n_actions, np.zeros_like(order), order) == S else None
 
 
 def order_by_steps(mdp: MDP, optimal: planning.Certified[Floats]) -> Ints:
@@ -23,15 +24,21 @@ def order_by_steps(mdp: MDP, optimal: planning.Certified[Floats]) -> Ints:
 
 
 @njit(cache=True)
-def _sorted(indptr, indices):  # type: ignore[no-untyped-def]
-    """The states that can be sorted topologically; fewer than all if there is a cycle."""
-    S = len(indptr) - 1
-    incoming = np.zeros(S, dtype=np.int64)
+def _sort(indptr, indices, A, incoming, order):  # type: ignore[no-untyped-def]
+    """Sort states topologically; returns how many that was possible for, fewer than all if there is a cycle.
+
+    Args:
+        indptr: [S·A + 1] where the transitions of row s·A + a begin.
+        indices: successors.
+        A: number of actions.
+        incoming: [S] memory, 0 at first.
+        order: [S] filled in.
+    """
+    S = len(order)
     for s in range(S):
-        for k in range(indptr[s], indptr[s + 1]):
+        for k in range(indptr[s * A], indptr[s * A + A]):
             if indices[k] != s:
                 incoming[indices[k]] += 1
-    order = np.empty(S, dtype=np.int64)
     count = 0
     for s in range(S):
         if incoming[s] == 0:
@@ -41,11 +48,11 @@ def _sorted(indptr, indices):  # type: ignore[no-untyped-def]
     while done < count:
         s = order[done]
         done += 1
-        for k in range(indptr[s], indptr[s + 1]):
+        for k in range(indptr[s * A], indptr[s * A + A]):
             t = indices[k]
             if t != s:
                 incoming[t] -= 1
                 if incoming[t] == 0:
                     order[count] = t
                     count += 1
-    return order[:count]
+    return count

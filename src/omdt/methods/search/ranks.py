@@ -50,8 +50,8 @@ class Ranks:
         rank = np.zeros(len(splits), dtype=np.int64)
         sizes = [0]
         for j, column in enumerate(splits.observations.T):
-            values, ranks = np.unique(column, return_inverse=True)
-            codes[j] = ranks.ravel()
+            values = np.unique(column)
+            codes[j] = np.searchsorted(values, column)
             asked = splits.feature == j
             rank[asked] = np.searchsorted(values, splits.threshold[asked], side="right") - 1
             # No state equals a value that is not in the column.
@@ -103,8 +103,9 @@ class Ranks:
             count: maximum number of questions.
             resolution: about how many thresholds per column count as different; with fewer values, all do.
         """
-        chosen = spread_out(self.columns, states, scores.astype(np.float64), count, resolution)
-        return [int(k) for k in chosen]
+        chosen = np.empty(min(count, len(scores)), dtype=np.int64)
+        found = spread_out(self.columns, states, scores.astype(np.float64), resolution, chosen)
+        return [int(k) for k in chosen[:found]]
 
     def quantiles(self, states: Ints, weights: Floats, count: int) -> Ints:
         """Thresholds that divide the weights [n] of n states evenly, at most `count` per column, by column and rank."""
@@ -177,34 +178,32 @@ def highest(values):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def spread_out(columns, states, scores, count, resolution):  # type: ignore[no-untyped-def]
-    """The questions of highest score, best first, without those that nearly repeat a better one (`Ranks.spread`).
+def spread_out(columns, states, scores, resolution, chosen):  # type: ignore[no-untyped-def]
+    """Find the questions of highest score, best first, without those that nearly repeat a better one (`Ranks.spread`).
 
-    The scores of questions that are chosen or left out become −∞.
+    As many as `chosen` has room for are written there; returns how many there are. The scores of questions that are
+    chosen or left out become −∞.
     """
     feature, rank = columns.feature, columns.rank
-    chosen = np.empty(min(count, len(scores)), dtype=np.int64)
     for i in range(len(chosen)):
         k = highest(scores)
         if scores[k] == -np.inf:
-            return chosen[:i]
+            return i
         chosen[i] = k
-        width = _span(columns, feature[k], states, 2 * resolution) // (2 * resolution)
-        if width > 0:
-            for other in range(len(scores)):
-                same = feature[other] == feature[k] and not columns.equality[other]
-                if same and abs(rank[other] - rank[k]) <= width:
-                    scores[other] = -np.inf
         scores[k] = -np.inf
-    return chosen
-
-
-@njit(cache=True)
-def _span(columns, j, states, least):  # type: ignore[no-untyped-def]
-    """How far apart the ranks of some states are in a column; 0 where no two of its values are further than `least`."""
-    if len(states) == 0 or columns.offsets[j + 1] - columns.offsets[j] <= least:
-        return 0
-    low = high = columns.codes[j, states[0]]
-    for s in states:
-        low, high = min(low, columns.codes[j, s]), max(high, columns.codes[j, s])
-    return high - low
+        j = feature[k]
+        # Where a column has few values, all of its thresholds differ.
+        if columns.offsets[j + 1] - columns.offsets[j] > 2 * resolution:
+            low, high = columns.offsets[j + 1], np.int64(0)
+            for s in states:
+                code = columns.codes[j, s]
+                if code < low:
+                    low = code
+                if code > high:
+                    high = code
+            width = (high - low) // (2 * resolution)
+            if width > 0:
+                for other in range(len(scores)):
+                    if feature[other] == j and not columns.equality[other] and abs(rank[other] - rank[k]) <= width:
+                        scores[other] = -np.inf
+    return len(chosen)

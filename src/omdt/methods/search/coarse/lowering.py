@@ -112,7 +112,7 @@ def lower(arrays, sweeping, choices, V, active, least, forward):  # type: ignore
     return changed
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _worth(arrays, sweeping, V, s, a):  # type: ignore[no-untyped-def]
     """An upper bound on what an action is worth if it is taken until the state is left, and V is earned from there."""
     indptr, indices, discounted = arrays.indptr, arrays.indices, arrays.discounted

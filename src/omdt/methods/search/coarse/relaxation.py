@@ -144,7 +144,8 @@ class Relaxation:
     def visits(self, choices: Bools, q: Floats) -> Floats:
         """[S] roughly the discounted visits of the policy that takes the best choices by Q-values [S, A]."""
         policy = np.where(choices, q, -np.inf).argmax(axis=1)
-        visits: Floats = _visits(self.model.arrays, policy)
+        arrays, visits = self.model.arrays, np.zeros(self.model.mdp.n_states)
+        _visits(arrays.indptr, arrays.indices, arrays.discounted, policy, arrays.initial.copy(), visits)
         return visits
 
     @cached_property
@@ -222,12 +223,10 @@ class Relaxation:
 
 
 @njit(cache=True, nogil=True)
-def _visits(arrays, policy):  # type: ignore[no-untyped-def]
-    """[S] discounted visits of a policy, as far as a few sweeps find them."""
-    indptr, indices, discounted = arrays.indptr, arrays.indices, arrays.discounted
-    A = arrays.rewards.shape[1]
-    visits, waiting = np.zeros_like(arrays.initial), arrays.initial.copy()
-    S = len(waiting)
+def _visits(indptr, indices, discounted, policy, waiting, visits):  # type: ignore[no-untyped-def]
+    """Add discounted visits of a policy [S] from waiting ones [S] to others [S], as far as a few sweeps find them."""
+    S = len(policy)
+    A = (len(indptr) - 1) // S
     for count in range(VISIT_SWEEPS):
         found = 0.0
         for i in range(S):
@@ -249,4 +248,3 @@ def _visits(arrays, policy):  # type: ignore[no-untyped-def]
                     waiting[indices[k]] += discounted[k] * here
         if found < SMALL_REST:
             break
-    return visits
