@@ -1,5 +1,7 @@
 """Ranks: answers, sums and actions are those of the matrix of all answers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -115,3 +117,13 @@ def test_quantiles_divide_the_weights_evenly() -> None:
     some = questions.quantiles(np.arange(500, 520), np.ones(20), 4)
     assert np.all((some[:4] >= 500) & (some[:4] < 520))
     assert len(questions.quantiles(states, np.ones(1000), 10**6)) == len(questions)
+
+
+@pytest.mark.parametrize("equality", [False, True])
+def test_a_value_below_all_others_has_nobody_on_its_left(equality: bool) -> None:
+    mdp = environment("frozenlake_4x4")
+    splits = Splits.of(mdp)
+    below = replace(splits, threshold=np.full(len(splits), -1.0), equality=np.full(len(splits), equality))
+    left, right = Ranks(below).sums(np.arange(mdp.n_states), mdp.rewards)
+    np.testing.assert_array_equal(left, 0.0)
+    np.testing.assert_array_equal(right, np.tile(mdp.rewards.sum(axis=0), (len(splits), 1)))

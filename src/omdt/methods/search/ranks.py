@@ -159,11 +159,12 @@ def left_sums(columns, states, gains):  # type: ignore[no-untyped-def]
         for value in range(offsets[j] + 1, offsets[j + 1]):
             for a in range(A):
                 up_to[value, a] += up_to[value - 1, a]
-    left = np.empty((K, A))
+    left = np.zeros((K, A))
     for k in range(K):
-        value = offsets[feature[k]] + columns.rank[k]
-        for a in range(A):
-            left[k, a] = here[value, a] if columns.equality[k] else up_to[value, a]
+        if columns.rank[k] != NOWHERE:
+            value = offsets[feature[k]] + columns.rank[k]
+            for a in range(A):
+                left[k, a] = here[value, a] if columns.equality[k] else up_to[value, a]
     return left
 
 
