@@ -31,8 +31,8 @@ def branching_of(model: Model, *, symmetric: bool = False) -> Branching:
 def children(branching: Branching, node: Node, number: int) -> list[Tree]:
     """The trees that take the place of a node when one of its open regions is decided."""
     place, alike = node.open[number], branching.alike(node)
-    leaves = [leaf.tree for leaf in branching.leaves(node, place, alike)]
-    return leaves + [partial.tree for partial in branching.splits(node, place, alike)]
+    leaves = [leaf.tree for _, leaf in branching.leaves(node, place, alike)]
+    return leaves + [partial.tree for _, partial in branching.splits(node, place, alike)]
 
 
 def merged(node: Node, number: int) -> list[Tree]:
@@ -113,7 +113,7 @@ def test_siblings_do_not_have_the_same_action() -> None:
     branching = branching_of(model_of(two_states()))
     node = branching.node(Partial(Split(0, HOLE, Leaf(1)), blind=2, pins=((0, 1),)))
     assert children(branching, node, 0) == [Split(0, Leaf(0), Leaf(1))]
-    leaf = next(branching.leaves(node, node.open[0], branching.alike(node)))
+    _, leaf = next(branching.leaves(node, node.open[0], branching.alike(node)))
     assert (leaf.partial.blind, leaf.partial.pins, leaf.open) == (2, ((0, 1),), ())
 
 

@@ -61,8 +61,8 @@ class Branching:
         used = {action for _, action in node.partial.pins} | leaf_actions(node.tree)
         return self._symmetries.fixing(labels, np.array(sorted(used), dtype=np.int64))
 
-    def leaves(self, node: Node, place: OpenRegion, alike: Ints) -> Iterator[Node]:
-        """The nodes in which a region becomes a leaf; without further open regions these are complete."""
+    def leaves(self, node: Node, place: OpenRegion, alike: Ints) -> Iterator[tuple[int, Node]]:
+        """The nodes in which a region becomes a leaf, by action; without further open regions these are complete."""
         # Two sibling leaves with the same action are one leaf, which was examined before they were split.
         useless = sibling_action(node.tree, place.path)
         for action in self._different_actions(alike):
@@ -71,14 +71,14 @@ class Branching:
             actions = node.actions.copy()
             actions[place.region.states] = action
             rest = tuple(o for o in node.open if o is not place)
-            yield Node(_child(node.partial, place.path, Leaf(action)), actions, rest, node.spare)
+            yield action, Node(_child(node.partial, place.path, Leaf(action)), actions, rest, node.spare)
 
-    def splits(self, node: Node, place: OpenRegion, alike: Ints) -> Iterator[Partial]:
-        """The partial trees in which a region is divided."""
+    def splits(self, node: Node, place: OpenRegion, alike: Ints) -> Iterator[tuple[int, Partial]]:
+        """The partial trees in which a region is divided, by question."""
         if min(place.depth, node.spare) == 0:
             return
-        for k in self._different_questions(place.region, alike):
-            yield _child(node.partial, place.path, Split(int(k), HOLE, HOLE))
+        for k in self._different_questions(place.region, alike).tolist():
+            yield k, _child(node.partial, place.path, Split(k, HOLE, HOLE))
 
     def pins(self, partial: Partial, state: int) -> list[int]:
         """The actions that a state may be pinned to."""

@@ -20,6 +20,7 @@ from omdt.methods.search.bounds.bases import Basis
 from omdt.methods.search.bounds.loss_bound import LossBound
 from omdt.methods.search.bounds.pins import state_to_pin
 from omdt.methods.search.bounds.protocol import Bound, Bounded, LossEvidence, VectorEvidence
+from omdt.methods.search.bounds.ways import Ways
 from omdt.methods.search.branching import Branching
 from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Case, Findings, Goal, Node, Partial
@@ -276,12 +277,21 @@ class Exploration:
             # With a smaller budget, nobody goes there any more.
             self._push(bound, replace(partial, choice=None))
             return
-        alike = self._branching.alike(node)
+        alike, ways = self._branching.alike(node), Ways(self._basis, node, place)
+        told = bool(np.any(node.actions != self._knowledge.bases.undecided))
+        # Time may be up while this is found out. Then nothing has happened yet.
+        leaves = [(leaf, ways.loses_as_leaf(a)) for a, leaf in self._branching.leaves(node, place, alike)]
+        splits = [(split, told and ways.loses_as_split(k)) for k, split in self._branching.splits(node, place, alike)]
         self._observer.branched(node, place, alike)
-        for leaf in self._branching.leaves(node, place, alike):
-            if leaf.open:
+        for leaf, loses in leaves:
+            if loses and self._observer.closes(leaf, LossEvidence(self._basis)):
+                self._close(self._target)
+            elif leaf.open:
                 self._push(bound, leaf.partial)
             else:
                 self._complete(bound, leaf)
-        for split in self._branching.splits(node, place, alike):
-            self._push(bound, split)
+        for split, loses in splits:
+            if loses and self._observer.closes(self._branching.node(split), LossEvidence(self._basis)):
+                self._close(self._target)
+            else:
+                self._push(bound, split)

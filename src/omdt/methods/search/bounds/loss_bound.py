@@ -29,7 +29,7 @@ class LossBound:
                 return Bounded(target, evidence)
         inside = 0.0
         if np.any(node.actions != self.basis.actions):
-            inside = self.tables.losses.inside(node.actions, budget, budget - loss).value
+            inside = self.tables.fixed(node.actions, budget - loss)
         if loss + inside < budget and must_share(node.open, node.spare):
             loss = max(loss, lost_sharing(self.tables, node.open, node.spare, budget - inside))
         loss += inside

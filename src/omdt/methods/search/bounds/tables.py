@@ -14,6 +14,7 @@ Every entry is asked for with a loss that is high enough for the purpose, and is
 
 from copy import copy
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 
@@ -68,6 +69,7 @@ class _Memory:
         self.entries: dict[Key, Entry] = {}
         self.leaves: dict[tuple[int, int], tuple[float, bool]] = {}
         self.floors: dict[int, list[float]] = {}
+        self.fixed: dict[bytes, Known] = {}
 
     def store(self, key: Key, entry: Entry) -> None:
         """Remember an entry; drop the cheaper half of all entries first if there are too many."""
@@ -77,6 +79,12 @@ class _Memory:
             self.leaves.clear()
             self.floors.clear()
         self.entries[key] = entry
+
+    def store_fixed(self, key: bytes, known: Known) -> None:
+        """Remember what the leaves of a node lose; begin anew if there are too many."""
+        if len(self.fixed) >= self.max_entries:
+            self.fixed.clear()
+        self.fixed[key] = known
 
 
 class Tables:
@@ -156,6 +164,21 @@ class Tables:
         for region, _ in leaves:
             self._forced[region.states] = -1
         return loss
+
+    def fixed(self, actions: Ints, enough: float) -> float:
+        """A lower bound, at most `enough`, on what the leaves of a node lose together.
+
+        Args:
+            actions: [S] those of the leaves, −1 elsewhere. Nodes that differ only in their questions have the same.
+            enough: a loss as high as this is high enough.
+        """
+        key = blake2b(actions.tobytes(), digest_size=16).digest()
+        loss, exact = self._memory.fixed.get(key, (-np.inf, False))
+        if not exact and loss < enough:
+            self._watch.check()
+            loss = self.losses.inside(actions, self.budget, enough).value
+            self._memory.store_fixed(key, (loss, loss < enough))
+        return min(loss, enough)
 
     def ordered_questions(self, region: Region) -> list[int]:
         """The questions that divide a region, the most promising first."""
