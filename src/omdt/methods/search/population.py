@@ -1,8 +1,8 @@
 """Population: which kind of climb comes next, and with which tree it begins.
 
 The question at the root decides more than all others, and small changes seldom replace it by a better one. So the best
-trees that climbs have ended with are kept, one per question at the root, and quick climbs go on from all of them. Steep
-climbs go on from the incumbent.
+trees that climbs have ended with are kept, one per question at the root, and quick climbs go on from all of them, in
+turn with trees that short-sighted guides suggest (see `short_sight`). Steep climbs go on from the incumbent.
 """
 
 from collections.abc import Iterator
@@ -49,14 +49,21 @@ class Beginnings:
         settings: sizes of the population.
         starts: trees for steep climbs.
         quick_starts: trees for quick climbs; None if all climbs are of one kind, which takes `starts`.
+        suggested: further trees for quick climbs, in turn with random changes of good ones.
 
     Attributes:
         steep: whether the climb that was begun last is a steep one. Without `quick_starts`, none is.
     """
 
-    def __init__(self, settings: SearchSettings, starts: Iterator[Tree], quick_starts: Iterator[Tree] | None) -> None:
-        self._starts, self._quick_starts = starts, quick_starts
-        self.steep = False
+    def __init__(
+        self,
+        settings: SearchSettings,
+        starts: Iterator[Tree],
+        quick_starts: Iterator[Tree] | None,
+        suggested: Iterator[Tree] = iter(()),
+    ) -> None:
+        self._starts, self._quick_starts, self._suggested = starts, quick_starts, suggested
+        self.steep, self._suggesting = False, False
         self._population = Population(settings.population, settings.selection)
         self._efforts = {False: 0, True: 0}
         self._passed: dict[bool, set[Tree]] = {False: set(), True: set()}
@@ -73,6 +80,9 @@ class Beginnings:
         self.steep = self._quick_starts is not None and self._efforts[True] <= self._efforts[False]
         quick = self._quick_starts is not None and not self.steep
         tree = next(self._quick_starts if quick and self._quick_starts is not None else self._starts, None)
+        if tree is None and quick:
+            self._suggesting = not self._suggesting
+            tree = next(self._suggested, None) if self._suggesting else None
         if tree is not None:
             return tree, True
         kept = self._population.chosen(random) if quick else None

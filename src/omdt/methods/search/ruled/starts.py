@@ -12,7 +12,7 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import MDP, Floats
 from omdt.methods.search.effort import evaluations_within
-from omdt.methods.search.guided import StandIn
+from omdt.methods.search.stand_in import StandIn
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.model import Model
