@@ -69,7 +69,7 @@ class Beginnings:
         suggested: Iterator[Tree] = iter(()),
     ) -> None:
         self._starts, self._quick_starts, self._suggested = starts, quick_starts, suggested
-        self._kind = Kind.QUICK
+        self._kind, self._suggesting = Kind.QUICK, True
         self._population = Population(settings.population, settings.selection)
         self._efforts: dict[Kind, int] = {Kind.QUICK: 0} if quick_starts is None else {Kind.STEEP: 0, Kind.QUICK: 0}
         self._passed: dict[bool, set[Tree]] = {False: set(), True: set()}
@@ -91,9 +91,13 @@ class Beginnings:
         self._kind = min(self._efforts, key=self._efforts.__getitem__)
         if self._kind is Kind.SUGGESTED:
             tree = next(self._suggested, None)
+            if tree is None:
+                del self._efforts[Kind.SUGGESTED]
+                self._suggesting = False
+                return self.following(best, random)
         elif self._kind is Kind.QUICK and self._quick_starts is not None:
             tree = next(self._quick_starts, None)
-            if tree is None:
+            if tree is None and self._suggesting:
                 self._efforts.setdefault(Kind.SUGGESTED, self._efforts[Kind.QUICK])
         else:
             tree = next(self._starts, None)
