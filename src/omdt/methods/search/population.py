@@ -58,7 +58,7 @@ class Beginnings:
         settings: sizes of the population.
         starts: trees for steep climbs.
         quick_starts: trees for quick climbs; None if all climbs are of one kind, which takes `starts`.
-        suggested: further trees for quick climbs, when there are no more `quick_starts`.
+        suggested: further trees for quick climbs, when there are no more `quick_starts`; None if there are none.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Beginnings:
         settings: SearchSettings,
         starts: Iterator[Tree],
         quick_starts: Iterator[Tree] | None,
-        suggested: Iterator[Tree] = iter(()),
+        suggested: Iterator[Tree] | None = None,
     ) -> None:
         self._starts, self._quick_starts, self._suggested = starts, quick_starts, suggested
-        self._kind, self._suggesting = Kind.QUICK, True
+        self._kind = Kind.QUICK
         self._population = Population(settings.population, settings.selection)
         self._efforts: dict[Kind, int] = {Kind.QUICK: 0} if quick_starts is None else {Kind.STEEP: 0, Kind.QUICK: 0}
         self._passed: dict[bool, set[Tree]] = {False: set(), True: set()}
@@ -89,15 +89,15 @@ class Beginnings:
             random: chooses among good trees.
         """
         self._kind = min(self._efforts, key=self._efforts.__getitem__)
-        if self._kind is Kind.SUGGESTED:
+        if self._kind is Kind.SUGGESTED and self._suggested is not None:
             tree = next(self._suggested, None)
             if tree is None:
                 del self._efforts[Kind.SUGGESTED]
-                self._suggesting = False
+                self._suggested = None
                 return self.following(best, random)
         elif self._kind is Kind.QUICK and self._quick_starts is not None:
             tree = next(self._quick_starts, None)
-            if tree is None and self._suggesting:
+            if tree is None and self._suggested is not None:
                 self._efforts.setdefault(Kind.SUGGESTED, self._efforts[Kind.QUICK])
         else:
             tree = next(self._starts, None)

@@ -6,12 +6,12 @@ The return of a policy is the optimum minus all its losses,
     J(π) = J* + E Σ_t γ^t A(s_t, π(s_t)).
 
 Where reward comes only after many right actions, a tree that takes half of them loses as much as one that takes none:
-whatever it gains, it loses later. Almost all trees return the same then, and a climb has nowhere to go. A *short-sighted
-guide* has the same losses with a lower discount, so that later ones count less, and to do right for some steps is worth
-something. With discount 0 it asks only for imitation, with discount γ it is the task itself. Which one shows the way
-differs, and so does whether it should begin as the task does or in all states alike, which rewards what is right in
-states that no tree has reached so far. So climbs take place on several guides in turn, and the trees that they end with
-are trees from which climbs on the task begin.
+what it gains at first, it loses later. Almost all trees return the same then, and a climb has nowhere to go. A
+*short-sighted guide* has the same losses with a lower discount, so that later ones count less, and to do right for some
+steps is worth something. With discount γ it is the task itself. Which discount shows the way differs, and so does
+whether a guide should begin as the task does or in all states alike, where it also counts what is right in states that
+no tree has reached so far. So climbs take place on several guides in turn, and climbs on the task begin with the trees
+that these end with.
 """
 
 from collections.abc import Callable, Iterator
