@@ -13,7 +13,8 @@ from its rivals (`telling`), and the champion is the tree that the model recomme
 The last model has the thresholds of the returned tree among its cuts, so the tree's value there is exact, and the bound
 holds for all trees over its cuts. What the tree returns in the simulator is measured by fresh episodes.
 
-Nothing depends on the clock unless a time limit strikes: searches are limited by nodes, everything else by steps.
+Nothing depends on the clock unless a time limit strikes: searches are limited by nodes and evaluations, everything else
+by steps.
 """
 
 from collections.abc import Callable, Sequence
