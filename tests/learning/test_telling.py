@@ -102,6 +102,17 @@ def test_looking_at_beginnings_takes_no_steps_and_shows_what_the_episodes_begin_
     np.testing.assert_array_equal(starts, steps.observations[steps.first])
 
 
+def test_further_beginnings_count_as_starts_and_take_no_steps() -> None:
+    with Player(CARDS) as player:
+        gathering = gathered(CARDS, player, 100)
+        taken, before = player.steps, len(gathering.starts)
+        gathering.look(600)
+        assert player.steps == taken
+        assert len(gathering.starts) == before + 600
+        initial = modelled(gathering).estimate.mdp.initial[:6]
+    np.testing.assert_allclose(initial, np.full(6, 1 / 6), atol=0.05)
+
+
 def test_drawn_models_spread_as_the_errors_of_frequencies_do() -> None:
     with Player(CARDS) as player:
         gathering = gathered(CARDS, player, 2000)

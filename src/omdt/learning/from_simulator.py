@@ -13,7 +13,8 @@ from its rivals (`telling`), and the champion is the tree that the model recomme
 The last model has the thresholds of the returned tree among its cuts, so the tree's value there is exact, and the bound
 holds for all trees over its cuts. What the tree returns in the simulator is measured by fresh episodes.
 
-Nothing depends on the clock unless a time limit strikes: searches are limited by nodes, everything else by steps.
+Nothing depends on the clock unless a time limit strikes: searches are limited by nodes and evaluations, everything else
+by steps.
 """
 
 from collections.abc import Callable, Sequence
@@ -83,9 +84,14 @@ FINALISTS, FIRST, DUEL = 12, 3, 6
 """Random trees that compete to become the first champion, and the episodes of each tree on the first rung of that
 contest and of a later one between two trees."""
 
-ROUND_NODES, LAST_NODES, EXACT_NODES = 50, 2000, 6000
-"""Nodes of the searches on the models of the rounds, on the last one, and on the one whose tree is returned where cells
-are exact."""
+ROUND_NODES, LAST_NODES = 50, 2000
+"""Nodes of the searches on the models of the rounds, and on the last one."""
+
+EVALUATIONS = 300_000
+"""Trees that local search evaluates on the last model where cells are exact, unless its best tree is proven."""
+
+FIRST_LOOKS = 20_000
+"""Beginnings of episodes that are looked at for the last model where cells are exact."""
 
 LEARNING_TIME = 0.7
 """Part of a time limit for learning; the rest is for the last search and the fresh episodes."""
@@ -171,7 +177,8 @@ class _Run:
             horizon = self.gathering.horizon
             kept = min(2 * DUEL * horizon, max(self.allowance(EXACT_CONTEST_SHARE), horizon))
             self._tell_apart(model, self.gathering.left - kept)
-            self._round(EXACT_NODES)
+            self.gathering.look(FIRST_LOOKS)
+            self._round(LAST_NODES, EVALUATIONS)
         elif self.best is not None:
             self._tune(self.best.tree)
 
@@ -193,11 +200,11 @@ class _Run:
             share = self.allowance(FIRST_SHARE)
             self.best = contest(gathering, None, finalists[:FINALISTS], first=FIRST, allowance=share)
 
-    def _round(self, nodes: int) -> Model:
-        """Learn a model of all steps so far, search on it, and let its tree compete."""
+    def _round(self, nodes: int, evaluations: int = 0) -> Model:
+        """Learn a model of all steps so far, search on it as `Model.searched` does, and let its tree compete."""
         assert self.best is not None
         model = self._model([self.best.tree, *self.proposed])
-        found = model.searched(nodes, self.watch)
+        found = model.searched(nodes, self.watch, evaluations=evaluations)
         self.proposed = [found.tree]
         if self.gathering.affords(2 * DUEL):
             self.best = self._duel(found.tree, self.best.tree, exact=model.grid.exact)

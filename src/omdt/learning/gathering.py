@@ -101,6 +101,10 @@ class Gathering:
             found.append(self.play(tree, self.seeds(count), keep=False).returns)
         return np.concatenate(found)
 
+    def look(self, count: int) -> None:
+        """Look at the beginnings of a number of episodes, which are not played."""
+        self._starts.append(self.player.starts(self.seeds(count)))
+
     def explore(
         self,
         policy: TreePolicy | Policy,

@@ -18,6 +18,7 @@ from omdt.learning.steps import Steps
 from omdt.limits import Limits
 from omdt.mdp import Floats
 from omdt.methods.registry import method_named
+from omdt.methods.search.climbing import local_search
 from omdt.objective import DISCOUNTED_RETURN
 from omdt.rules import FALLBACK
 from omdt.solution import Claim, Solution, Stop
@@ -96,7 +97,12 @@ class Model:
         return self.counted(steps, starts, weights=rng.exponential(size=len(steps)))
 
     def searched(
-        self, nodes: int | None, watch: Watch, listener: Callable[[TracePoint], None] | None = None
+        self,
+        nodes: int | None,
+        watch: Watch,
+        listener: Callable[[TracePoint], None] | None = None,
+        *,
+        evaluations: int = 0,
     ) -> "Searched":
         """What a search finds within a number of nodes, or less if the time of the watch ends.
 
@@ -104,12 +110,21 @@ class Model:
             nodes: None if only the time ends the search.
             watch: the clock.
             listener: called with every improvement.
+            evaluations: number of trees that local search evaluates afterwards, unless the search is complete.
         """
         part = watch.part(math.inf, listener, nodes)
         limits = Limits(seed=self.seed, node_limit=nodes)
         claim = SEARCH.run(self.task, limits, part, SEARCH.made_options({}))
-        tree = self.grid.at_cuts(claim.tree)
-        return Searched(tree, planning.tree_return(self.estimate.mdp, tree).value, claim.bound, claim.stop)
+        found = self._valued(claim.tree)
+        if evaluations > 0 and claim.stop is not Stop.COMPLETE:
+            climbed = local_search(self.task, limits, watch.part(watch.remaining), evaluations)
+            found = max(found, self._valued(climbed), key=lambda it: it[1])
+        return Searched(*found, claim.bound, claim.stop)
+
+    def _valued(self, tree: TreePolicy) -> tuple[TreePolicy, float]:
+        """A tree of a search with its thresholds at cuts, and its return."""
+        tree = self.grid.at_cuts(tree)
+        return tree, planning.tree_return(self.estimate.mdp, tree).value
 
     def solution(self, tree: TreePolicy, searched: "Searched | None", watch: Watch) -> Solution:
         """A tree with its exact value on this model, and a bound for all trees over its cuts.

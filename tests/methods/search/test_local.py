@@ -354,6 +354,14 @@ def test_local_search_alone_respects_limits(size: Size) -> None:
     assert omdt.evaluate(mdp, tree) > 0.2
 
 
+def test_local_search_alone_ends_after_some_evaluations_and_more_of_them_do_no_harm() -> None:
+    mdp = environment("frozenlake_8x8")
+    trees = [local_search(Task.over_thresholds(mdp, Size(3)), Limits(), Watch(), count) for count in (1, 100, 1000)]
+    returns = [omdt.evaluate(mdp, tree) for tree in trees]
+    assert returns == sorted(returns)
+    assert returns[-1] > 0.2
+
+
 def test_local_search_alone_ends_when_nothing_is_left_to_find() -> None:
     mdp = environment("frozenlake_4x4")
     optimum = model_of(mdp).optimal_return.value

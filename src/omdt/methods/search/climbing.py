@@ -1,5 +1,6 @@
 """Climbing: which local search fits a task, and local search without a proof."""
 
+import math
 from typing import Protocol
 
 from omdt.limits import Limits
@@ -94,8 +95,8 @@ def climb_before(local: LocalSearch, seconds: float) -> float:
     return seconds * max(1.0, (local.evaluations - begun) * each / share) if share > 0 else seconds
 
 
-def local_search(task: Task, limits: Limits, watch: Watch) -> TreePolicy:
-    """The best tree that local search alone finds until time is up.
+def local_search(task: Task, limits: Limits, watch: Watch, max_evaluations: float = math.inf) -> TreePolicy:
+    """The best tree that local search alone finds until time is up, or until it has evaluated a number of policies.
 
     If it finds no tree that the rules of the task allow, the result is a leaf that they forbid.
     """
@@ -104,5 +105,7 @@ def local_search(task: Task, limits: Limits, watch: Watch) -> TreePolicy:
     search = climber(model, incumbent, limits.seed, watch)
     search.start()
     while watch.remaining > 0 and not (search.single or incumbent.optimal_reached):
+        if search.evaluations >= max_evaluations:
+            break
         search.climb(1)
     return to_policy(search.best, model.splits, model.mdp)

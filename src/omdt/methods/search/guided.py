@@ -9,12 +9,12 @@ incumbent. After a turn of all guides, the small changes of the incumbent are ev
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from omdt import planning
-from omdt.mdp import MDP, Ints
+from omdt.mdp import Ints
 from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.fitting import gains_around
 from omdt.methods.search.incumbent import Incumbent
@@ -22,33 +22,13 @@ from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Leaf, Tree
 from omdt.methods.search.ranks import Ranks
+from omdt.methods.search.stand_in import StandIn
 from omdt.watch import Watch
 
 DISCOUNTS = (0.99, 0.9999, 0.999999)
 """Discounts of the guides, in the order of their turns: the first one tells trees apart of which almost all are worth
 the same, the last one ranks them as the objective does unless they take about a million steps. Which of them leads to
 the best tree differs from problem to problem."""
-
-
-@dataclass(frozen=True, eq=False)
-class StandIn:
-    """The objective of climbs: the discounted return of a guide.
-
-    Attributes:
-        guide: an MDP with the states, features and actions of the task.
-    """
-
-    guide: MDP
-    words: str = "discounted return of a guide"
-    minimised: bool = False
-
-    def problem(self, mdp: MDP) -> MDP:
-        """The guide."""
-        return self.guide
-
-    def offset(self, mdp: MDP) -> float:
-        """Nothing."""
-        return 0.0
 
 
 class GuidedSearch:

@@ -7,7 +7,7 @@ climb takes a tenth of the evaluations and ends elsewhere, sometimes with a much
 one. So both kinds have equal shares of the evaluations.
 
 The first climbs of both kinds begin with trees that are fitted to the optimal Q-values (see `starts`), later ones with
-random changes of good trees (see `population`).
+random changes of good trees (see `population`) and with trees that are good at short sight (see `short_sight`).
 
 Before a climb ends with a new incumbent, all its small changes are evaluated, promising or not: every other action in
 every leaf, and every other threshold or value in every node. So the incumbent is locally optimal unless time runs out.
@@ -19,6 +19,7 @@ With many states, evaluations take long. Then the first tree is a fitted one, fu
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,7 +36,9 @@ from omdt.methods.search.neighbours import Candidate, Neighbours
 from omdt.methods.search.partial_tree import Leaf, Tree
 from omdt.methods.search.population import Beginnings
 from omdt.methods.search.ranks import Ranks
+from omdt.methods.search.short_sight import short_sighted_ends
 from omdt.methods.search.starts import Starts
+from omdt.task import Task
 from omdt.watch import Watch
 
 
@@ -80,7 +83,7 @@ class LocalSearch:
         self._impatient = model.mdp.n_states >= model.settings.impatient_states
         self._starting = Starts(model, self.questions, self._fitting, self.engine, watch)
         quick_starts = None if self._impatient else self._starting.by_root()
-        self._beginnings = Beginnings(model.settings, self._all_starts(), quick_starts)
+        self._beginnings = Beginnings(model.settings, self._all_starts(), quick_starts, self._suggested())
         self.trail: list[Tree] = []
         self.ended: Tree | None = None
         self._polished: Tree | None = None
@@ -149,7 +152,7 @@ class LocalSearch:
         for _ in range(0 if self.single else times):
             if self.exhausted or self.incumbent.optimal_reached:
                 return
-            tree, before = self._next_start(), self.evaluations
+            before, tree = self.evaluations, self._next_start()
             if not self._impatient or self._hopeful(tree):
                 self.climb_from(tree)
             self._beginnings.ended(self.evaluations - before, self._base_value, self.ended)
@@ -291,6 +294,23 @@ class LocalSearch:
             search.climb(1)
         for tree in search.trail[-self.model.settings.coarse_trees :]:
             self._try(model.refined(tree))
+
+    def _suggested(self) -> Iterator[Tree]:
+        """Trees that are good at short sight; the evaluations on guides count as well."""
+        searches: list[LocalSearch] = []
+
+        def begin(task: Task) -> LocalSearch:
+            part = self.watch.part(self.watch.remaining)
+            model = Model.of(task, replace(self.model.settings, sights=()), part)
+            searches.append(LocalSearch(model, Incumbent(model, 0.0, part), int(self.random.integers(2**31)), part))
+            return searches[-1]
+
+        counted = 0
+        for tree in short_sighted_ends(self.model, self._starting.optimal_advantages(), begin):
+            evaluations = sum(search.evaluations for search in searches)
+            self.evaluations += evaluations - counted
+            counted = evaluations
+            yield tree
 
     def _all_starts(self) -> Iterator[Tree]:
         """The trees from which climbs begin, before random changes of the incumbent."""

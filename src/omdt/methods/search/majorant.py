@@ -27,11 +27,11 @@ from omdt import planning
 from omdt.limits import Limits
 from omdt.mdp import EPSILON, MDP, Floats
 from omdt.methods.search.bounds.option_values import product_from_above
-from omdt.methods.search.guided import StandIn
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Tree
 from omdt.methods.search.rounds import Rounds
+from omdt.methods.search.stand_in import StandIn
 from omdt.watch import Watch
 
 DISCOUNT = 0.99999

@@ -1,11 +1,12 @@
 """Population: which kind of climb comes next, and with which tree it begins.
 
 The question at the root decides more than all others, and small changes seldom replace it by a better one. So the best
-trees that climbs have ended with are kept, one per question at the root, and quick climbs go on from all of them. Steep
-climbs go on from the incumbent.
+trees that climbs have ended with are kept, one per question at the root, and quick climbs go on from all of them,
+others from trees that short-sighted guides suggest (see `short_sight`). Steep climbs go on from the incumbent.
 """
 
 from collections.abc import Iterator
+from enum import Enum
 
 import numpy as np
 
@@ -42,6 +43,14 @@ class Population:
         return best[min(int(random.geometric(self._selection)), len(best)) - 1][1] if best else None
 
 
+class Kind(Enum):
+    """A kind of climb: a steep one, a quick one, or a quick one that begins with a suggested tree."""
+
+    STEEP = "steep"
+    QUICK = "quick"
+    SUGGESTED = "suggested"
+
+
 class Beginnings:
     """Chooses the tree with which the next climb begins: first given trees, then random changes of good ones.
 
@@ -49,33 +58,52 @@ class Beginnings:
         settings: sizes of the population.
         starts: trees for steep climbs.
         quick_starts: trees for quick climbs; None if all climbs are of one kind, which takes `starts`.
-
-    Attributes:
-        steep: whether the climb that was begun last is a steep one. Without `quick_starts`, none is.
+        suggested: further trees for quick climbs, when there are no more `quick_starts`; None if there are none.
     """
 
-    def __init__(self, settings: SearchSettings, starts: Iterator[Tree], quick_starts: Iterator[Tree] | None) -> None:
-        self._starts, self._quick_starts = starts, quick_starts
-        self.steep = False
+    def __init__(
+        self,
+        settings: SearchSettings,
+        starts: Iterator[Tree],
+        quick_starts: Iterator[Tree] | None,
+        suggested: Iterator[Tree] | None = None,
+    ) -> None:
+        self._starts, self._quick_starts, self._suggested = starts, quick_starts, suggested
+        self._kind = Kind.QUICK
         self._population = Population(settings.population, settings.selection)
-        self._efforts = {False: 0, True: 0}
+        self._efforts: dict[Kind, int] = {Kind.QUICK: 0} if quick_starts is None else {Kind.STEEP: 0, Kind.QUICK: 0}
         self._passed: dict[bool, set[Tree]] = {False: set(), True: set()}
+
+    @property
+    def steep(self) -> bool:
+        """Whether the climb that was begun last is a steep one."""
+        return self._kind is Kind.STEEP
 
     def following(self, best: Tree, random: np.random.Generator) -> tuple[Tree, bool]:
         """The next tree, and whether it is new; a tree that is not new must be changed before climbing.
 
-        Steep and quick climbs have equal shares of the evaluations.
+        All kinds of climbs have equal shares of the evaluations, from the time on when they begin.
 
         Args:
             best: the incumbent.
             random: chooses among good trees.
         """
-        self.steep = self._quick_starts is not None and self._efforts[True] <= self._efforts[False]
-        quick = self._quick_starts is not None and not self.steep
-        tree = next(self._quick_starts if quick and self._quick_starts is not None else self._starts, None)
+        self._kind = min(self._efforts, key=self._efforts.__getitem__)
+        if self._kind is Kind.SUGGESTED and self._suggested is not None:
+            tree = next(self._suggested, None)
+            if tree is None:
+                del self._efforts[Kind.SUGGESTED]
+                self._suggested = None
+                return self.following(best, random)
+        elif self._kind is Kind.QUICK and self._quick_starts is not None:
+            tree = next(self._quick_starts, None)
+            if tree is None and self._suggested is not None:
+                self._efforts.setdefault(Kind.SUGGESTED, self._efforts[Kind.QUICK])
+        else:
+            tree = next(self._starts, None)
         if tree is not None:
             return tree, True
-        kept = self._population.chosen(random) if quick else None
+        kept = None if self.steep or self._quick_starts is None else self._population.chosen(random)
         return best if kept is None else kept, False
 
     def passed(self, tree: Tree) -> bool:
@@ -87,6 +115,6 @@ class Beginnings:
 
     def ended(self, evaluations: int, value: float, tree: Tree | None) -> None:
         """Count the evaluations of a climb, and keep the tree with which it ended if that is allowed."""
-        self._efforts[self.steep] += evaluations
+        self._efforts[self._kind] += evaluations
         if tree is not None and value > -np.inf:
             self._population.add(value, tree)

@@ -63,7 +63,7 @@ class Starts:
 
     def imitation_gains(self) -> Floats:
         """[S, A] the advantages of the optimal policy, weighted by the visits of the base policy of the engine."""
-        return weighted_gains(self.model, self._optimal_advantages(), mixed_visits(self.engine, self.model))
+        return weighted_gains(self.model, self.optimal_advantages(), mixed_visits(self.engine, self.model))
 
     def of_few_states(self, best: Callable[[], Tree]) -> Iterator[Tree]:
         """Trees fitted with all kinds of weights, then to the gains around the incumbent and so on.
@@ -87,7 +87,7 @@ class Starts:
     def _below_roots(self, weights: Floats) -> Iterator[Tree]:
         """Trees fitted to the advantages of the optimal policy, with weights [S], one per question at the root."""
         size, settings = self.model.size, self.model.settings
-        gains = weighted_gains(self.model, self._optimal_advantages(), weights)
+        gains = weighted_gains(self.model, self.optimal_advantages(), weights)
         everything = np.arange(self.model.mdp.n_states)
         scores = self.fitting.stumps(gains, everything).scores
         for k in self.questions.spread(everything, scores, settings.root_starts, settings.resolution):
@@ -124,9 +124,9 @@ class Starts:
 
     def _fitted(self, weights: Floats) -> Tree:
         """The tree that is fitted to the advantages of the optimal policy with the given weights [S]."""
-        return self.fitting.whole_tree(weighted_gains(self.model, self._optimal_advantages(), weights))
+        return self.fitting.whole_tree(weighted_gains(self.model, self.optimal_advantages(), weights))
 
-    def _optimal_advantages(self) -> Floats:
+    def optimal_advantages(self) -> Floats:
         """[S, A] how much worse every action is than the best one, if the optimal policy goes on from there."""
         if self._advantages is None:
             q = planning.q_values(self.model.mdp, self.model.optimal)

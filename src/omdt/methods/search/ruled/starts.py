@@ -12,7 +12,6 @@ import numpy as np
 from omdt import planning
 from omdt.mdp import MDP, Floats
 from omdt.methods.search.effort import evaluations_within
-from omdt.methods.search.guided import StandIn
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.local import LocalSearch
 from omdt.methods.search.model import Model
@@ -20,6 +19,7 @@ from omdt.methods.search.partial_tree import Tree
 from omdt.methods.search.ruled.growing import Growing, Wish
 from omdt.methods.search.ruled.multipliers import Multipliers
 from omdt.methods.search.ruled.worth import Slopes
+from omdt.methods.search.stand_in import StandIn
 from omdt.norms import norms
 from omdt.rules import Rule
 from omdt.watch import Watch
