@@ -4,6 +4,7 @@ import numpy as np
 
 from omdt.methods.search.bounds.ways import Ways
 from omdt.methods.search.branching import Branching
+from omdt.methods.search.model import Model
 from omdt.methods.search.partial_tree import Tree
 from random_mdps import any_mdp
 from search_parts import (
@@ -19,6 +20,11 @@ from search_parts import (
 from tasks import random_limits
 
 
+def highest(model: Model, tree: Tree) -> float:
+    """The return of the best completion of a partial tree; −∞ if it has none."""
+    return float(returns_of(model.mdp, completions(model, tree)).max(initial=-np.inf))
+
+
 def test_what_loses_too_much_has_no_completion_above_the_target() -> None:
     leaves_out = splits_out = kept = 0
     for seed in range(120):
@@ -28,11 +34,7 @@ def test_what_loses_too_much_has_no_completion_above_the_target() -> None:
         model = model_of(mdp, min(depth or 2, 2), min(leaves or 3, 3), splits=random_splits(mdp, rng))
         knowledge = knowledge_of(model)
         tree = random_partial(rng, model, model.size.depth, model.size.leaves)
-
-        def highest(child: Tree) -> float:
-            return float(returns_of(mdp, completions(model, child)).max(initial=-np.inf))
-
-        best, optimum = highest(tree), knowledge.bases.losses.optimum
+        best, optimum = highest(model, tree), knowledge.bases.losses.optimum
         rounding = 1e-9 * max(abs(best), model.scale)
         for target in (best - 0.1 * model.scale, best - rounding, best + 0.5 * (optimum - best)):
             if target >= optimum:
@@ -43,13 +45,13 @@ def test_what_loses_too_much_has_no_completion_above_the_target() -> None:
                 ways, alike = Ways(basis, node, place), branching.alike(node)
                 for action, leaf in branching.leaves(node, place, alike):
                     if ways.loses_as_leaf(action):
-                        assert highest(leaf.tree) <= target + rounding, (seed, target, action)
+                        assert highest(model, leaf.tree) <= target + rounding, (seed, target, action)
                         leaves_out += 1
                     else:
                         kept += 1
                 for question, split in branching.splits(node, place, alike):
                     if ways.loses_as_split(question):
-                        assert highest(split.tree) <= target + rounding, (seed, target, question)
+                        assert highest(model, split.tree) <= target + rounding, (seed, target, question)
                         splits_out += 1
                     else:
                         kept += 1
