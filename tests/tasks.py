@@ -50,6 +50,7 @@ def rare_paths(rng: np.random.Generator) -> dict[str, Any]:
         "waiting_share": float(rng.choice([0.4, 1e6])),
         "leading_share": float(rng.choice([0.0, 3.0])),
         "trailing_share": float(rng.choice([0.0, 0.125, 3.0])),
+        "hopeless_share": float(rng.choice([0.0, 3.0])),
     }
 
 

@@ -140,18 +140,34 @@ def test_the_clock_may_end_the_preparation() -> None:
 
 def test_shares_are_counted_in_estimated_seconds() -> None:
     """With a share of ten, the coarse search is estimated to have taken ten times as long as the fine one."""
-    shares = {"leading_share": 10.0, "trailing_share": 10.0}
+    shares = {"leading_share": 10.0, "trailing_share": 10.0, "hopeless_share": 10.0}
     proof, _, watch = both("frozenlake_8x8", 4, coarse_first_nodes=20, **shares)
     nodes = {"coarse": 0, "fine": 0}
-    while watch.nodes < 1500:
+    kind = "fine"
+    # It ends with rounds of the coarse search, which make up for the last one of the fine search.
+    while watch.nodes < 1500 or kind == "fine" or proof._coarse_seconds < proof._coarse_share(proof._fine):
         before, coarse = watch.nodes, proof._coarse.count
         proof.round(idle)
-        nodes["coarse" if proof._coarse.count > coarse else "fine"] += watch.nodes - before
+        kind = "coarse" if proof._coarse.count > coarse else "fine"
+        nodes[kind] += watch.nodes - before
     proof.stop()
     assert nodes["fine"] > 0
     spent = proof._coarse_share(proof._fine)
     assert spent > 2
     assert nodes["coarse"] / 20 == pytest.approx(spent, rel=0.3)
+
+
+def test_a_coarse_search_that_tells_nothing_has_the_smallest_share() -> None:
+    shares = {"leading_share": 10.0, "trailing_share": 10.0, "hopeless_share": 0.0}
+    proof, _, watch = both("system_administrator_tree", 3, coarse_first_nodes=20, **shares)
+    while proof.slow:
+        proof.round(idle)
+    waited = proof._coarse.count
+    while watch.nodes < 300:
+        proof.round(idle)
+    proof.stop()
+    assert not proof._coarse.tells
+    assert proof._coarse.count == waited > 0
 
 
 def test_many_transitions_shorten_the_first_turn() -> None:

@@ -226,6 +226,9 @@ class SearchSettings(ClimbingSettings):
     trailing_share: float = 0.04
     """The same while it has not."""
 
+    hopeless_share: float = 0.01
+    """The same while its bound is that of all policies."""
+
     coarse_sweeps: int = 40
     """Sweeps per bound of a coarse tree before policy iteration is tried; every one gives a valid bound."""
 

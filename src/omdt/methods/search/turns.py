@@ -246,6 +246,7 @@ class CoarseFirst:
             return self._waiting_seconds
         # Raised targets do not count here: when they are answered is a matter of seconds.
         share = settings.leading_share if self._coarse.bound < fine.steady_bound else settings.trailing_share
+        share = share if self._coarse.tells else settings.hopeless_share
         return max(self._waited, share * (self._waited + self._effort.node * self._fine_nodes))
 
 
