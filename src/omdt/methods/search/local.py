@@ -19,7 +19,6 @@ With many states, evaluations take long. Then the first tree is a fitted one, fu
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from omdt.methods.search.aggregation import Coarse
 from omdt.methods.search.copying import Copying
 from omdt.methods.search.effort import evaluations_within
 from omdt.methods.search.evaluation import engine
+from omdt.methods.search.excursions import coarse_trees, suggested_trees
 from omdt.methods.search.fitting import Fitting, gains_around
 from omdt.methods.search.incumbent import Incumbent
 from omdt.methods.search.low_rank import Dense
@@ -36,9 +36,7 @@ from omdt.methods.search.neighbours import Candidate, Neighbours
 from omdt.methods.search.partial_tree import Leaf, Tree
 from omdt.methods.search.population import Beginnings
 from omdt.methods.search.ranks import Ranks
-from omdt.methods.search.short_sight import short_sighted_ends
 from omdt.methods.search.starts import Starts
-from omdt.task import Task
 from omdt.watch import Watch
 
 
@@ -83,7 +81,8 @@ class LocalSearch:
         self._impatient = model.mdp.n_states >= model.settings.impatient_states
         self._starting = Starts(model, self.questions, self._fitting, self.engine, watch)
         quick_starts = None if self._impatient else self._starting.by_root()
-        self._beginnings = Beginnings(model.settings, self._all_starts(), quick_starts, self._suggested())
+        suggested = suggested_trees(self, self._starting.optimal_advantages, _begun)
+        self._beginnings = Beginnings(model.settings, self._all_starts(), quick_starts, suggested)
         self.trail: list[Tree] = []
         self.ended: Tree | None = None
         self._polished: Tree | None = None
@@ -176,9 +175,8 @@ class LocalSearch:
         """Spend the reserved time on making the incumbent locally optimal."""
         self.watch.reserve(2 * self._seconds)
         tree = self.incumbent.tree
-        if tree is None or tree == self._polished:
-            return
-        if not (self.single or self.incumbent.optimal_reached or self.exhausted):
+        done = tree == self._polished or self.single or self.incumbent.optimal_reached or self.exhausted
+        if tree is not None and not done:
             self.climb_from(tree)
 
     def climb_from(self, tree: Tree) -> None:
@@ -276,44 +274,27 @@ class LocalSearch:
         self._seconds = time.perf_counter() - begin
         return value
 
+    def count(self, evaluations: int) -> None:
+        """Count evaluations that took place elsewhere."""
+        self.evaluations += evaluations
+
     def _polishing_seconds(self, tree: Tree) -> float:
         """Estimated seconds for evaluating all small changes of a tree."""
         most = evaluations_within(self.model, self.model.settings.step_seconds)
         return 2 * self._seconds * min(most, self.neighbours.count_small_changes(tree))
 
     def _take_over(self, model: Coarse) -> None:
-        """Search on a coarse model, beginning with the incumbent, and evaluate the best trees that are found there."""
-        part = self.watch.part(self.watch.remaining)
-        inner = Model.of(model.task, self.model.settings, part)
-        most = evaluations_within(inner, self.model.settings.coarse_seconds)
-        search = LocalSearch(inner, Incumbent(inner, 0.0, part), 0, part, most)
-        search.consider(model.coarsened(self.best))
-        if inner.mdp.n_states < inner.settings.impatient_states:
-            search.start()
-        while not (search.single or search.exhausted or search.incumbent.optimal_reached):
-            search.climb(1)
-        for tree in search.trail[-self.model.settings.coarse_trees :]:
-            self._try(model.refined(tree))
-
-    def _suggested(self) -> Iterator[Tree]:
-        """Trees that are good at short sight; the evaluations on guides count as well."""
-        searches: list[LocalSearch] = []
-
-        def begin(task: Task) -> LocalSearch:
-            part = self.watch.part(self.watch.remaining)
-            model = Model.of(task, replace(self.model.settings, sights=()), part)
-            searches.append(LocalSearch(model, Incumbent(model, 0.0, part), int(self.random.integers(2**31)), part))
-            return searches[-1]
-
-        counted = 0
-        for tree in short_sighted_ends(self.model, self._starting.optimal_advantages(), begin):
-            evaluations = sum(search.evaluations for search in searches)
-            self.evaluations += evaluations - counted
-            counted = evaluations
-            yield tree
+        """Evaluate the best trees of a coarse model."""
+        for tree in coarse_trees(self, model, _begun):
+            self._try(tree)
 
     def _all_starts(self) -> Iterator[Tree]:
         """The trees from which climbs begin, before random changes of the incumbent."""
         if self._impatient:
             return self._starting.of_many_states(lambda: self.best, self._take_over)
         return self._starting.of_few_states(lambda: self.best)
+
+
+def _begun(model: Model, seed: int, watch: Watch, max_evaluations: float) -> LocalSearch:
+    """A local search without an incumbent."""
+    return LocalSearch(model, Incumbent(model, 0.0, watch), seed, watch, max_evaluations)
