@@ -53,6 +53,8 @@ def test_reports_have_the_value_and_a_bound_that_is_never_below_it() -> None:
     incumbent.report()
     incumbent.lower(0.3)
     incumbent.report()
+    incumbent.lower(0.35)
+    assert incumbent.bound == 0.3
     incumbent.lower(0.2)
     incumbent.report()
     assert [point[1:] for point in incumbent.watch.trace] == [

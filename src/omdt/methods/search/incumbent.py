@@ -91,8 +91,8 @@ class Incumbent:
         self.tree, self.value = tree, value
 
     def lower(self, bound: float) -> None:
-        """Take a new bound."""
-        self.bound = bound
+        """Take a new bound, unless another search has shown a lower one."""
+        self.bound = min(self.bound, bound)
 
     def on_task(self, bound: float) -> float:
         """The bound itself."""
