@@ -49,7 +49,7 @@ def sort_states(columns, shape, states, spans, aside, actions):  # type: ignore[
 
 @njit(cache=True)
 def _action_at(columns, shape, node, s):  # type: ignore[no-untyped-def]
-    """The action of the tree in a state that reaches a node."""
+    """The action that the subtree below a node takes in a state."""
     while shape[0, node] != NO_QUESTION:
         node = shape[3, node] if goes_right(columns, shape[0, node], s) else shape[2, node]
     return shape[1, node]
@@ -67,7 +67,7 @@ def change(columns, shape, states, policy, question, left, right):  # type: igno
 def simple(columns, shape, states, spans, room, current, gains, marks, limits, rows, gain):  # type: ignore[no-untyped-def]
     """Find simple subtrees for some nodes; returns how many there are.
 
-    Below a node, A stands for the present subtree on the left and A + 1 for that on the right.
+    In `rows`, actions are 0 to A − 1; A stands for the left child of the node and A + 1 for its right child.
 
     Args:
         columns: observations and questions.
@@ -139,7 +139,7 @@ def simple(columns, shape, states, spans, room, current, gains, marks, limits, r
 
 @njit(inline="always")
 def _alone(total, A, split, most, rows, gain, n):  # type: ignore[no-untyped-def]
-    """The leaves of highest gain, and both present subtrees, alone in the place of a node."""
+    """Replace a node by a single leaf, for the leaves of highest gain, or by one of its two children."""
     scores = total.copy()
     leaves = min(most, A)
     for i in range(leaves + 2 if split else leaves):
@@ -151,6 +151,6 @@ def _alone(total, A, split, most, rows, gain, n):  # type: ignore[no-untyped-def
 
 @njit(inline="always")
 def _add(rows, gain, n, question, left, right, value):  # type: ignore[no-untyped-def]
-    """Write a row; returns how many there are now."""
+    """Append a row, and return the new number of rows."""
     rows[1, n], rows[2, n], rows[3, n], gain[n] = question, left, right, value
     return n + 1

@@ -278,8 +278,9 @@ class Exploration:
             self._push(bound, replace(partial, choice=None))
             return
         alike, ways = self._branching.alike(node), Ways(self._basis, node, place)
+        # While no leaf is fixed, the tables of large regions take longer than they tell.
         told = bool(np.any(node.actions != self._knowledge.bases.undecided))
-        # Time may be up while this is found out. Then nothing has happened yet.
+        # All of this comes before anything is changed, because time may be up in between.
         leaves = [(leaf, ways.loses_as_leaf(a)) for a, leaf in self._branching.leaves(node, place, alike)]
         splits = [(split, told and ways.loses_as_split(k)) for k, split in self._branching.splits(node, place, alike)]
         self._observer.branched(node, place, alike)

@@ -56,8 +56,6 @@ def lost_sharing(table: Table, places: Sequence[Place], spare: int, enough: floa
         spare: how many leaves may be added.
         enough: a loss as high as this is high enough.
     """
-    if not must_share(places, spare):
-        return sum(table.loss(place.region, place.depth, 1 + spare, enough) for place in places)
     # [n] what the regions so far lose if n leaves are added there.
     least = [0.0] * (spare + 1)
     for place in places:

@@ -13,7 +13,7 @@ from omdt.methods.search.nodes import Node, OpenRegion
 
 
 class Ways:
-    """The ways to decide one open region of a node.
+    """What may become of one open region of a node: a leaf or a split.
 
     Args:
         basis: what losses are counted from.
