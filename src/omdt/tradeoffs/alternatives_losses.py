@@ -14,7 +14,7 @@ from omdt.methods.search.bounds.protocol import Evidence
 from omdt.methods.search.exploration import Exploration
 from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Case, Goal, Node, OpenRegion, Partial
-from omdt.methods.search.partial_tree import HOLE
+from omdt.methods.search.partial_tree import HOLE, Tree
 from omdt.methods.search.symmetry import Symmetries
 from omdt.tradeoffs.alternatives_branching import Parts, Waiting
 
@@ -66,7 +66,7 @@ class _Listener:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def closes(self, node: Node, evidence: Evidence | None) -> bool:
+    def closes(self, tree: Tree, evidence: Evidence | None) -> bool:
         """As in `Observer`."""
         return True
 

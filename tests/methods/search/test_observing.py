@@ -30,13 +30,13 @@ class Listener:
     objections: int = 0
     bases: int = 0
 
-    def closes(self, node: Node, evidence: Evidence | None) -> bool:
-        assert node.tree in self.open
+    def closes(self, tree: Tree, evidence: Evidence | None) -> bool:
+        assert tree in self.open
         if self.objects:
             self.objections += 1
             return False
         self.closures += 1
-        self.open.remove(node.tree)
+        self.open.remove(tree)
         return True
 
     def evaluated(self, node: Node) -> None:
@@ -101,7 +101,7 @@ def test_unobserved_is_an_observer_that_is_always_convinced() -> None:
     exploration = Exploration(knowledge, basis, goal_of(knowledge, basis.losses.optimum - basis.budget), Watch())
     node = exploration._branching.node(root_of(knowledge).partial)
     assert observer.inherits_vectors
-    assert observer.closes(node, None)
+    assert observer.closes(node.tree, None)
     nothing = np.zeros(0, dtype=np.int64)
     assert [observer.evaluated(node), observer.branched(node, node.open[0], nothing)] == [None, None]
     assert observer.based(node, basis) is None

@@ -167,7 +167,7 @@ class Exploration:
     def _asked(self, bound: Bound, node: Node) -> Bounded:
         """What a bound tells, unless it closes the node and the observer objects."""
         found = bound.bound(node, self._target, self._watch)
-        if found.value <= self._target and not self._observer.closes(node, found.evidence):
+        if found.value <= self._target and not self._observer.closes(node.tree, found.evidence):
             return replace(found, value=float(np.nextafter(self._target, np.inf)))
         return found
 
@@ -224,7 +224,7 @@ class Exploration:
         basis = self._knowledge.bases.around(node.actions, self._basis, self._target, self._watch)
         self._observer.based(node, basis)
         if basis.budget <= 0:
-            if self._observer.closes(node, LossEvidence(basis)):
+            if self._observer.closes(node.tree, LossEvidence(basis)):
                 self._close(self._target)
             else:
                 self._push(bound, replace(node.partial, choice=node.open[0].path, by_options=True))
@@ -285,14 +285,14 @@ class Exploration:
         splits = [(split, told and ways.loses_as_split(k)) for k, split in self._branching.splits(node, place, alike)]
         self._observer.branched(node, place, alike)
         for leaf, loses in leaves:
-            if loses and self._observer.closes(leaf, LossEvidence(self._basis)):
+            if loses and self._observer.closes(leaf.tree, LossEvidence(self._basis)):
                 self._close(self._target)
             elif leaf.open:
                 self._push(bound, leaf.partial)
             else:
                 self._complete(bound, leaf)
         for split, loses in splits:
-            if loses and self._observer.closes(self._branching.node(split), LossEvidence(self._basis)):
+            if loses and self._observer.closes(split.tree, LossEvidence(self._basis)):
                 self._close(self._target)
             else:
                 self._push(bound, split)

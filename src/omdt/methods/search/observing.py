@@ -6,6 +6,7 @@ from omdt.mdp import Ints
 from omdt.methods.search.bounds.bases import Basis
 from omdt.methods.search.bounds.protocol import Evidence
 from omdt.methods.search.nodes import Node, OpenRegion
+from omdt.methods.search.partial_tree import Tree
 
 
 class Observer(Protocol):
@@ -17,8 +18,8 @@ class Observer(Protocol):
 
     inherits_vectors: bool
 
-    def closes(self, node: Node, evidence: Evidence | None) -> bool:
-        """A bound closes a node; False if the evidence does not convince, so that the node is branched instead."""
+    def closes(self, tree: Tree, evidence: Evidence | None) -> bool:
+        """A bound closes a partial tree; False if the evidence does not convince, so that it is branched instead."""
 
     def evaluated(self, node: Node) -> None:
         """A complete tree was closed by its own return."""
@@ -35,7 +36,7 @@ class Unobserved:
 
     inherits_vectors = True
 
-    def closes(self, node: Node, evidence: Evidence | None) -> bool:
+    def closes(self, tree: Tree, evidence: Evidence | None) -> bool:
         """As in `Observer`."""
         return True
 

@@ -87,9 +87,9 @@ def test_what_would_not_convince_the_checker_is_objected_to() -> None:
     listener = Recorder(BytesIO(), proof.knowledge, proof.statement())
     assert not listener.inherits_vectors
     root = Node(Partial(HOLE), np.full(16, -1), (), 3)
-    assert not listener.closes(root, None)
+    assert not listener.closes(root.tree, None)
     # The optimal values are far above the target.
-    assert not listener.closes(root, VectorEvidence(proof.knowledge.model.optimal.upper))
+    assert not listener.closes(root.tree, VectorEvidence(proof.knowledge.model.optimal.upper))
     assert HOLE in listener._cases
 
 

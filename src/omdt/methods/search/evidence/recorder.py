@@ -74,11 +74,11 @@ class Recorder:
         bound = self._measures.bound
         return bound + self._slack + 8 * EPSILON * (abs(bound) + self._slack)
 
-    def closes(self, node: Node, evidence: Evidence | None) -> bool:
+    def closes(self, tree: Tree, evidence: Evidence | None) -> bool:
         """Write that a node is closed, if the evidence would convince the checker."""
         if isinstance(evidence, LossEvidence):
-            return self._closes_by_losses(node.tree, self._grounds[evidence.basis])
-        return isinstance(evidence, VectorEvidence) and self._closes_by_options(node.tree, evidence.values)
+            return self._closes_by_losses(tree, self._grounds[evidence.basis])
+        return isinstance(evidence, VectorEvidence) and self._closes_by_options(tree, evidence.values)
 
     def evaluated(self, node: Node) -> None:
         """Write that a tree returns no more than the bound, which rises if it does."""
