@@ -62,6 +62,29 @@ def test_guides_take_turns_and_their_trees_fit_the_limits() -> None:
     assert all(depth_of(tree) <= 2 for tree in trees)
 
 
+class LimitedSearch:
+    """A search that ends some climbs with a leaf; then its time is up."""
+
+    def __init__(self, climbs: int) -> None:
+        self.climbs, self.ended = climbs, None if climbs == 0 else Leaf(0)
+
+    def start(self) -> None:
+        """There is nothing to prepare."""
+
+    def climb(self, times: int) -> None:
+        """Climb, as long as there is time."""
+        self.climbs -= times
+        if self.climbs < 0:
+            self.ended = None
+
+
+@pytest.mark.parametrize("climbs", [0, 1, 3])
+def test_when_time_is_up_nothing_more_is_suggested(climbs: int) -> None:
+    model = model_of(environment("frozenlake_4x4"), 2, sights=(0.5,))
+    trees = list(short_sighted_ends(model, advantages_of(model), lambda _: LimitedSearch(climbs)))
+    assert trees == [Leaf(0)] * (2 * climbs)
+
+
 def test_without_guides_nothing_is_suggested() -> None:
     model = model_of(environment("frozenlake_4x4"), 2, sights=())
     assert list(short_sighted_ends(model, advantages_of(model), lambda _: started(model))) == []

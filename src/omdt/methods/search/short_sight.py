@@ -44,6 +44,8 @@ class Search(Protocol):
 def short_sighted_ends(model: Model, advantages: Floats, begin: Callable[[Task], Search]) -> Iterator[Tree]:
     """The trees with which climbs on the short-sighted guides of a model end, one guide after the other.
 
+    There are no more when no climb on any of them comes to an end, because time is up.
+
     Args:
         model: the model of the task.
         advantages: [S, A] of every action over the best one.
@@ -54,9 +56,13 @@ def short_sighted_ends(model: Model, advantages: Floats, begin: Callable[[Task],
         searches.append(begin(replace(model.task, objective=StandIn(guide))))
         searches[-1].start()
         yield from _ends(searches[-1])
-    while searches:
+    ended = True
+    while ended:
+        ended = False
         for search in searches:
-            yield from _ends(search)
+            for tree in _ends(search):
+                ended = True
+                yield tree
 
 
 def short_sighted(model: Model, advantages: Floats) -> Iterator[MDP]:
