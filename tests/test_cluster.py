@@ -1,5 +1,6 @@
 """A search on a Dask cluster finds what one process finds, also if a worker is lost, and says what is wrong."""
 
+import gc
 import json
 import logging
 import os
@@ -130,6 +131,20 @@ def test_a_wrong_address_is_said_to_be_wrong(address: str, monkeypatch: pytest.M
     address = address.format(port=free_port())
     with pytest.raises(InputError, match=f"there is no scheduler at {address}: "):
         ClusterExecutor(address)
+
+
+def test_a_client_that_cannot_connect_is_gone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it would close itself at any time, and block the start of the next one."""
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
+
+    def clients() -> int:
+        return sum(type(it).__name__ == "Client" for it in gc.get_objects())
+
+    gc.collect()
+    before = clients()
+    with pytest.raises(InputError):
+        cluster.connected(f"tcp://127.0.0.1:{free_port()}")
+    assert clients() <= before
 
 
 def test_the_command_refuses_a_wrong_address_with_status_2(run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Cluster: the workers of a Dask scheduler, for search and reproduce (needs the extra `dask`)."""
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -32,7 +33,11 @@ def connected(address: str) -> Any:
     try:
         return connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise InputError(f"there is no scheduler at {address}: {error}") from None
+        reason = str(error)
+    # A client that could not connect closes itself when it is collected. If that happened while another one starts, it
+    # would wait for ever for a lock that the other one holds, so it happens here.
+    gc.collect()
+    raise InputError(f"there is no scheduler at {address}: {reason}")
 
 
 def _is_news(record: logging.LogRecord) -> bool:
