@@ -19,6 +19,9 @@ from omdt.methods.search.model import Model
 from omdt.methods.search.sweeps import forward, staying
 from omdt.watch import Watch
 
+SWEPT_AT_ONCE = 5_000_000
+"""Transitions that are looked at between two looks at the clock: some hundredths of a second."""
+
 
 class Links(NamedTuple):
     """Where states, boxes and transitions meet.
@@ -71,15 +74,27 @@ class SweptOptions:
         V, action = start.copy(), leaf_action.copy()
         W = np.full((len(members), self.mdp.n_actions), np.inf)
         largest = max(self._largest_reward, _largest(start))
-        bound = before = np.inf
-        for _ in range(settings.option_sweeps):
+        bound, left = np.inf, 1 if self.acyclic else settings.option_sweeps
+        at_once = max(1, SWEPT_AT_ONCE // max(1, len(links.successors)))
+        while left > 0:
             watch.check()
-            _sweep_options(arrays, self._leave, self.order, leaf_action, links, V, W, action)
-            magnitude = max(largest, _largest(V), _largest(W))
-            vector = np.minimum(V + self._unit * magnitude, start)
-            before, bound = bound, product_from_above(self.mdp.initial, vector)
-            if self.acyclic or bound <= target or before - bound <= settings.settled_sweep * (bound - target):
-                break
+            sweeps = min(at_once, left)
+            settled = _sweep_options(
+                arrays,
+                self._leave,
+                self.order,
+                leaf_action,
+                links,
+                V,
+                W,
+                action,
+                sweeps,
+                target,
+                settings.settled_sweep,
+            )
+            vector = np.minimum(V + self._unit * max(largest, _largest(V), _largest(W)), start)
+            bound = product_from_above(self.mdp.initial, vector)
+            left = 0 if bound <= target or settled else left - sweeps
         if bound <= target:
             return OptionValue(bound, vector, np.zeros(0))
         sweeps = 1 if self.acyclic else settings.visit_sweeps
@@ -126,35 +141,50 @@ def _linked(arrays, starts, members):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _sweep_options(arrays, leave, order, leaf_action, links, V, W, action):  # type: ignore[no-untyped-def]
-    """Lower V [S] and W [pairs, A], both above the truth, to what their successors allow.
+def _sweep_options(  # type: ignore[no-untyped-def]
+    arrays, leave, order, leaf_action, links, V, W, action, sweeps, target, settled
+):
+    """Lower V [S] and W [pairs, A], both above the truth, to what their successors allow; return whether they settled.
 
-    Where W is not known yet, it is infinite, and V counts instead.
+    They end early when p0·V is below the target, up to rounding, or when one of them takes it less than a part
+    `settled` of the way there; more of them would not help then. Where W is not known yet, it is infinite, and V counts
+    instead.
     """
     indptr, indices, discounted, rewards = arrays.indptr, arrays.indices, arrays.discounted, arrays.rewards
     A = rewards.shape[1]
-    for s in order:
-        start = indptr[s * A]
-        if leaf_action[s] >= 0:
-            a = leaf_action[s]
-            ahead = rewards[s, a]
-            for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
-                if indices[k] != s:
-                    ahead += discounted[k] * V[indices[k]]
-            V[s] = min(V[s], ahead / leave[s, a])
-            continue
-        best = -np.inf
-        for i in range(links.first[s], links.first[s + 1]):
-            for a in range(A):
+    before = np.inf
+    for _ in range(sweeps):
+        for s in order:
+            start = indptr[s * A]
+            if leaf_action[s] >= 0:
+                a = leaf_action[s]
                 ahead = rewards[s, a]
                 for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
-                    pair = links.successors[links.place[i] + k - start]
-                    if pair < 0:
-                        ahead += discounted[k] * V[-1 - pair]
-                    elif pair != i:
-                        ahead += discounted[k] * min(W[pair, a], V[indices[k]])
-                W[i, a] = min(W[i, a], ahead / leave[s, a])
-                if W[i, a] > best:
-                    best = W[i, a]
-                    action[s] = a
-        V[s] = min(V[s], best)
+                    if indices[k] != s:
+                        ahead += discounted[k] * V[indices[k]]
+                V[s] = min(V[s], ahead / leave[s, a])
+                continue
+            best = -np.inf
+            for i in range(links.first[s], links.first[s + 1]):
+                for a in range(A):
+                    ahead = rewards[s, a]
+                    for k in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                        pair = links.successors[links.place[i] + k - start]
+                        if pair < 0:
+                            ahead += discounted[k] * V[-1 - pair]
+                        elif pair != i:
+                            ahead += discounted[k] * min(W[pair, a], V[indices[k]])
+                    W[i, a] = min(W[i, a], ahead / leave[s, a])
+                    if W[i, a] > best:
+                        best = W[i, a]
+                        action[s] = a
+            V[s] = min(V[s], best)
+        value = 0.0
+        for s in order:
+            value += arrays.initial[s] * V[s]
+        if before - value <= settled * (value - target):
+            return True
+        if value <= target:
+            return False
+        before = value
+    return False
