@@ -21,7 +21,7 @@ from search_parts import model_of, root_of, rounds_of, same_in_any_run, started
 from strategies import environment
 from tasks import RandomTask
 
-EAGER = {"patience": 0.0, "nodes_per_case": 1, "proof_share": 0.0}
+EAGER = {"patience": 0.0, "nodes_per_case": 1, "proof_share": 0.0, "leading_proof_share": 0.0}
 """Settings that begin with raised targets and give them all the time."""
 
 

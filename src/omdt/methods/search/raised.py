@@ -91,7 +91,8 @@ class RaisedTargets:
         """Whether the proof has had its share of the time of all processes."""
         settings = self._settings
         spent = self._spent + sum(job.taken for job in self._jobs)
-        share = settings.proof_share if main.bound < self.proven or spent > settings.raised_seconds else 1.0
+        leads = main.bound < self.proven or spent > settings.raised_seconds
+        share = settings.leading_proof_share if leads else settings.proof_share
         seconds = (1 + self._explorers.others) * (self._watch.worked - self._begun) - spent
         return seconds > share * spent
 

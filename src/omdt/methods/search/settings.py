@@ -181,19 +181,21 @@ class SearchSettings(ClimbingSettings):
     raised_levels: tuple[float, ...] = (0.999, 0.98, 0.95, 0.9, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
     """Raised targets, as parts of the way from the incumbent to the unrestricted optimum, easiest first."""
 
-    patience: float = 10.0
+    patience: float = 20.0
     """Seconds of the proof before the first target is raised."""
 
     slice_seconds: float = 10.0
     """Seconds after which a round is cut off so that the other kind of target has its turn."""
 
     proof_share: float = 3.0
-    """Seconds of the proof per second of raised targets, where the proof's own bound is the lower one or raised targets
-    have had their `raised_seconds`; else one."""
+    """Seconds of the proof per second of raised targets, of all processes together."""
+
+    leading_proof_share: float = 9.0
+    """The same where the proof's own bound is the lower one, or raised targets have had their `raised_seconds`."""
 
     raised_seconds: float = 60.0
-    """Seconds of all processes together that raised targets may take before the proof has the larger share: what they
-    tell soon, they tell by then, and proofs of minutes are not held up any longer."""
+    """Seconds of all processes together that raised targets may take before the proof has nearly all of the time: what
+    they tell soon, they tell by then, and proofs of minutes are not held up any longer."""
 
     nodes_per_raised_case: int = 16
     """Nodes per case and round with a raised target."""
