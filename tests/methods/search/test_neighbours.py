@@ -92,17 +92,18 @@ def test_promising_neighbours_fit_and_differ(depth: int | None, leaves: int | No
 
 
 def test_promising_neighbours_have_every_kind_of_change() -> None:
-    model = lake(3, 5)
-    found = {tree for tree, _ in neighbours_of(model).promising(TREE, gains_of(model, TREE))}
+    # The gains around this tree are far from 0, so that no choice between neighbours depends on rounding.
+    model, tree = lake(3, 5), Split(10, Leaf(2), Split(3, Leaf(1), Leaf(2)))
+    found = {other for other, _ in neighbours_of(model).promising(tree, gains_of(model, tree))}
     actions, questions = range(model.mdp.n_actions), range(len(model.task.splits))
     stumps = {Split(k, Leaf(a), Leaf(b)) for k in questions for a in actions for b in actions}
     kinds = {
         "a leaf for the root": {Leaf(a) for a in actions},
-        "a side for the root": {TREE.left, TREE.right},
-        "another question at the root": {Split(k, TREE.left, TREE.right) for k in questions},
-        "exchanged sides": {Split(k, TREE.right, TREE.left) for k in questions},
-        "a stump for a leaf": {replaced(TREE, (True, True), stump) for stump in stumps},
-        "a larger tree": {tree for tree in found if count_leaves(tree) == 5},
+        "a side for the root": {tree.left, tree.right},
+        "another question at the root": {Split(k, tree.left, tree.right) for k in questions},
+        "exchanged sides": {Split(k, tree.right, tree.left) for k in questions},
+        "a stump for a leaf": {replaced(tree, (True, True), stump) for stump in stumps},
+        "a larger tree": {other for other in found if count_leaves(other) == 5},
     }
     for kind, trees in kinds.items():
         assert found & trees, kind
