@@ -5,9 +5,13 @@ evaluated by both in the same run. "plain LU" is `scipy.sparse.linalg.splu` with
 "values" is `planning.policy_values`, with its certificate; "kept" is what a similar policy takes with kept factors.
 """
 
+import os
 import time
 from collections.abc import Callable
 from typing import TypeVar
+
+# Threads of the linear algebra that wait for one another count as seconds of CPU.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from rich.console import Console
