@@ -1,5 +1,7 @@
 """The model: facts about an MDP agree with what dense arrays and enumeration say."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -31,6 +33,20 @@ def test_arrays_hold_the_mdp() -> None:
         assert np.array_equal(arrays.discounted, discount * arrays.probabilities)
         assert np.array_equal(arrays.rewards, rewards)
         assert np.array_equal(arrays.initial, initial)
+
+
+def test_likely_successors_come_first() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        model = model_of(random_mdp(rng))
+        arrays, likely = model.arrays, model.likely_first
+        for begin, end in pairwise(arrays.indptr.tolist()):
+            pairs = [
+                sorted(zip(it.indices[begin:end], it.probabilities[begin:end], it.discounted[begin:end], strict=True))
+                for it in (arrays, likely)
+            ]
+            assert pairs[0] == pairs[1]
+            assert np.all(np.diff(likely.probabilities[begin:end]) <= 0)
 
 
 def test_the_optimum_is_that_of_all_policies() -> None:

@@ -111,6 +111,32 @@ def test_a_cheap_policy_ends_the_search_and_is_one_of_all_policies() -> None:
     assert ended > 10
 
 
+def test_the_bound_holds_wherever_policy_iteration_ends() -> None:
+    early = 0
+    for seed in range(80):
+        rng = np.random.default_rng(42_000 + seed)
+        model = model_of(random_mdp(rng))
+        policies = all_policies(model.mdp)
+        if len(policies) > 300 or model.mdp.discount > 0.995:
+            continue
+        costs, S = costs_of(model), model.mdp.n_states
+        solver = DenseSolver(model, costs)
+        inside = rng.random(S) < 0.5
+        forced = np.where(inside, rng.integers(model.mdp.n_actions, size=S), -1)
+        losses = lost(model, costs.delta, policies[np.all((policies == forced) | ~inside, axis=1)])
+        least = float((losses @ np.where(inside, 1.01, 0.01)).min())
+        bounds = []
+        for iterations in (1, 2, 60):
+            prices, policy = (
+                Prices(forced, 1.01, 0.01, -np.inf, 1e-12, iterations),
+                np.where(inside, forced, costs.base),
+            )
+            bounds.append(solver.cheapest(costs, prices, policy, no_memory(S)).bound)
+            assert bounds[-1] <= least * (1 + 1e-9) + 1e-13 * model.scale, seed
+        early += bounds[0] < bounds[2] * (1 - 1e-6)
+    assert early > 5
+
+
 @pytest.mark.parametrize("make", [DenseSolver, swept])
 def test_only_one_pass_can_leave_states_out(make: Make) -> None:
     model = model_of(environment("frozenlake_4x4"))

@@ -16,6 +16,7 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
     """The cheapest policy, which `policy` becomes: a lower bound on its cost, its loss inside F and everywhere, costs.
 
     The losses of a policy do not depend on what they cost, so for another price only what is remembered is added up.
+    Its values are checked only once, when no other action is cheaper or no further iteration is allowed.
     """
     indptr, indices, data, delta, base = costs.indptr, costs.indices, costs.discounted, costs.delta, costs.base
     forced, inside, outside, shrink = prices.forced, prices.inside, prices.outside, costs.shrink
@@ -23,7 +24,7 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
     V, above = np.empty(S), np.empty(S)
     changed = np.empty(S, dtype=np.int64)
     bound, loss, total = 0.0, 0.0, 0.0
-    for _ in range(prices.iterations):
+    for iteration in range(prices.iterations):
         n = 0
         for s in range(S):
             if policy[s] != base[s]:
@@ -63,14 +64,14 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
             break
         for s in range(S):
             above[s] = V[s] - least
+        # What comes after costs at least γ `least`, which settles most actions at once.
+        ahead = around.discount * least
         for s in range(S):
-            weight, first, last = outside, 0, A
-            if forced[s] >= 0:
-                weight, first, last = inside, forced[s], forced[s] + 1
             best, choice = V[s], policy[s]
-            for a in range(first, last):
-                # What comes after costs at least γ `least`, which settles most actions at once.
-                q = weight * delta[s, a] + around.discount * least
+            for a in range(A if forced[s] < 0 else 0):
+                if a == policy[s]:
+                    continue
+                q = outside * delta[s, a] + ahead
                 k, end = indptr[s * A + a], indptr[s * A + a + 1]
                 while k < end and q * shrink < best:
                     chunk = min(k + CHUNK, end)
@@ -80,13 +81,20 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
                 if q * shrink < best:
                     best, choice = q * shrink, a
             excess = max(excess, V[s] - best)
-            if choice != policy[s] and best < V[s] * (1 - 1e-9):
+            if best < V[s] * (1 - 1e-9) and iteration + 1 < prices.iterations:
                 policy[s] = choice
                 memory[S, 0] = 0.0
                 better += 1
+        if better > 0:
+            continue
+        for s in range(S):
+            a = policy[s]
+            q = (inside if forced[s] >= 0 else outside) * delta[s, a] + ahead
+            for i in range(indptr[s * A + a], indptr[s * A + a + 1]):
+                q += data[i] * above[indices[i]]
+            excess = max(excess, V[s] - q * shrink)
         bound = max(bound, cost * (1 - 2 * S * EPSILON) - excess / costs.contraction * (1 + 4 * EPSILON))
-        if better == 0:
-            break
+        break
     return bound, loss, total, V
 
 

@@ -82,7 +82,7 @@ class Losses:
         self.policy: Ints = np.argmin(delta, axis=1)
         self.delta: Floats = np.maximum(delta, 0.0)
         self.delta[np.arange(mdp.n_states), self.policy] = 0.0
-        arrays, shrink = model.arrays, 1 - (longest + 8) * EPSILON
+        arrays, shrink = model.likely_first, 1 - (longest + 8) * EPSILON
         dynamics = (arrays.indptr, arrays.indices, arrays.discounted)
         self._costs = Costs(*dynamics, self.delta, self.policy, arrays.initial, contraction, shrink)
         self._solver = solver(model, self._costs)
