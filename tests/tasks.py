@@ -51,6 +51,7 @@ def rare_paths(rng: np.random.Generator) -> dict[str, Any]:
         "leading_share": float(rng.choice([0.0, 3.0])),
         "trailing_share": float(rng.choice([0.0, 0.125, 3.0])),
         "hopeless_share": float(rng.choice([0.0, 3.0])),
+        "first_chances": int(rng.choice([0, 3, 1000])),
     }
 
 

@@ -6,7 +6,8 @@ what its leaves and open regions lose at least (`bounds.loss_bound`), and what a
 that divides it.
 
 As long as no leaf is fixed, options are cheap and tables are not; later it is the other way round. Options are skipped
-below nodes where they told nothing, and a node with a single open region is explored with its own leaves as basis.
+below nodes where they told nothing, but have further `chances` where losses tell no more. A node with a single open
+region is explored with its own leaves as basis.
 """
 
 import heapq
@@ -22,6 +23,7 @@ from omdt.methods.search.bounds.pins import state_to_pin
 from omdt.methods.search.bounds.protocol import Bound, Bounded, LossEvidence, VectorEvidence
 from omdt.methods.search.bounds.ways import Ways
 from omdt.methods.search.branching import Branching
+from omdt.methods.search.chances import Chances
 from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Case, Findings, Goal, Node, Partial
 from omdt.methods.search.observing import Observer, Unobserved
@@ -54,13 +56,21 @@ class Exploration:
         goal: what is to be shown.
         watch: when its time is up, what remains is returned.
         observer: who hears of every step.
+        chances: those of options, shared with the exploration that this one is a part of; by default new ones.
     """
 
     def __init__(
-        self, knowledge: Knowledge, basis: Basis, goal: Goal, watch: Watch, observer: Observer = UNOBSERVED
+        self,
+        knowledge: Knowledge,
+        basis: Basis,
+        goal: Goal,
+        watch: Watch,
+        observer: Observer = UNOBSERVED,
+        chances: Chances | None = None,
     ) -> None:
         self._knowledge, self._basis, self._goal, self._watch, self._observer = knowledge, basis, goal, watch, observer
         self._model, self._settings = knowledge.model, knowledge.model.settings
+        self._chances = Chances(self._settings) if chances is None else chances
         self._branching = Branching(knowledge, basis)
         self._losses = LossBound(basis)
         self._target, self._value = goal.target, goal.value
@@ -137,19 +147,21 @@ class Exploration:
         if bound > self._target and not self._completed:
             self._evaluate(self._branching.node(replace(partial, tree=self._losses.completion(node))))
             self._completed = True
-        if bound > self._target and self._deserves_basis(node):
+        if bound > self._target and self._knowledge.bases.pays(node, self._basis):
             self._explore_around(bound, node)
             return
         if bound > self._target and partial.pins and self._pin_another(bound, node):
             return
-        blind = partial.blind
-        if self._goal.raised and not self._helps(of_parent, bound):
-            # Where losses cannot tell either, options are asked again.
-            blind = min(blind, self._settings.blind_ancestors - 1)
+        blind, most = partial.blind, self._settings.blind_ancestors
+        # Where losses cannot tell more either, options are asked again.
+        again = blind >= most and not self._helps(of_parent, bound) and (self._goal.raised or self._chances.left)
+        blind = most - 1 if again else blind
         partial = replace(partial, choice=None, blind=blind, by_options=True)
         # Options know nothing of pins.
-        if bound > self._target and blind < self._settings.blind_ancestors and not partial.pins:
+        if bound > self._target and blind < most and not partial.pins:
             bound, partial = self._bound_by_both(bound, by_losses, node, partial)
+            if again:
+                self._chances.take(helped=partial.blind == 0)
         bound = self._further(node, bound)
         if bound > self._target and partial.choice is None:
             partial = replace(partial, choice=self._losses.costliest(node))
@@ -208,17 +220,6 @@ class Exploration:
             self._value, self._best = value.value, tree
         return value.upper if self._basis.seen is None else max(value.upper, self._target)
 
-    def _deserves_basis(self, node: Node) -> bool:
-        """Whether a single region is open, enough may grow there, and the leaves are new."""
-        if len(node.open) > 1 or self._basis.has_leaves or np.array_equal(node.actions, self._basis.actions):
-            return False
-        few = self._model.mdp.n_states <= self._settings.cheap_states
-        if min(node.open[0].depth, node.spare) <= (0 if few else 1):
-            return False
-        # Leaves that no policy within the budget plays have no best policy to count losses from.
-        fixed = np.flatnonzero(node.actions >= 0)
-        return bool(np.isfinite(self._basis.losses.delta[fixed, node.actions[fixed]]).all())
-
     def _explore_around(self, bound: float, node: Node) -> None:
         """Explore a node with its own leaves as basis."""
         basis = self._knowledge.bases.around(node.actions, self._basis, self._target, self._watch)
@@ -230,7 +231,7 @@ class Exploration:
                 self._push(bound, replace(node.partial, choice=node.open[0].path, by_options=True))
             return
         goal = Goal(self._value, self._target, basis.budget)
-        inner = Exploration(self._knowledge, basis, goal, self._watch, self._observer)
+        inner = Exploration(self._knowledge, basis, goal, self._watch, self._observer, self._chances)
         findings = inner.run(Case(bound, node.partial), self._settings.nodes_per_basis)
         self._nodes += findings.nodes
         self._late |= findings.late

@@ -81,7 +81,7 @@ class SearchSettings(ClimbingSettings):
     """Lagrange multipliers tried per set of leaves."""
 
     loss_iterations: int = 60
-    """Iterations of policy iteration per cheapest policy; every one gives a valid bound."""
+    """Iterations of policy iteration per cheapest policy; the bound is valid wherever they end."""
 
     loss_tolerance: float = 1e-4
     """Sweeps end when no loss changes by more than this part of the budget."""
@@ -131,6 +131,12 @@ class SearchSettings(ClimbingSettings):
 
     blind_ancestors: int = 3
     """Options are skipped below this many ancestors in a row about which losses told something and options nothing."""
+
+    first_chances: int = 3
+    """Times per case that options are asked again, below these ancestors, where losses tell no more."""
+
+    gained_chances: int = 3
+    """Further times for each of them that tells something: a bound that helps is worth some that do not."""
 
     telling_loss: float = 0.05
     """Losses tell something when they exceed this part of the budget."""

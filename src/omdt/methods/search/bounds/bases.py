@@ -15,7 +15,7 @@ from omdt.methods.search.bounds.news import Exchange, Exchanges
 from omdt.methods.search.bounds.pins import SAFE_PRODUCT, followed
 from omdt.methods.search.bounds.tables import Tables
 from omdt.methods.search.model import Model
-from omdt.methods.search.nodes import Goal, Pins
+from omdt.methods.search.nodes import Goal, Node, Pins
 from omdt.methods.search.regions import Regions
 from omdt.watch import Watch
 
@@ -84,6 +84,17 @@ class Bases:
             basis = Basis(self.undecided, losses, self.tables(losses, goal.budget, watch, exchange=exchange))
             self._general[goal.raised] = basis
         return basis.during(watch)
+
+    def pays(self, node: Node, general: Basis) -> bool:
+        """Whether a node deserves a basis of its own: one region is open, enough may grow there, leaves are new."""
+        if len(node.open) > 1 or general.has_leaves or np.array_equal(node.actions, general.actions):
+            return False
+        few = self.model.mdp.n_states <= self.model.settings.cheap_states
+        if min(node.open[0].depth, node.spare) <= (0 if few else 1):
+            return False
+        # Leaves that no policy within the budget plays have no best policy to count losses from.
+        fixed = np.flatnonzero(node.actions >= 0)
+        return bool(np.isfinite(general.losses.delta[fixed, node.actions[fixed]]).all())
 
     def around(self, actions: Ints, general: Basis, target: float, watch: Watch) -> Basis:
         """The basis of fixed leaves, given the one without leaves.
