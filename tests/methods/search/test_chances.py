@@ -7,7 +7,6 @@ import numpy as np
 from omdt.methods.search.chances import Chances
 from omdt.methods.search.exploration import explore
 from omdt.methods.search.model import Model
-from omdt.methods.search.settings import DEFAULTS
 from omdt.watch import Watch
 from search_parts import goal_of, knowledge_of, model_of, root_of
 from strategies import environment
@@ -15,14 +14,18 @@ from tasks import RandomTask
 
 
 def test_chances_end_unless_they_help() -> None:
-    chances = Chances(replace(DEFAULTS, first_chances=2, gained_chances=3))
+    chances = Chances(model_of(environment("frozenlake_4x4"), first_chances=2, gained_chances=3))
     for helped, left in [(False, True), (True, True), (False, True), (False, True), (False, True), (False, False)]:
         chances.take(helped=helped)
         assert chances.left == left
 
 
 def test_without_chances_there_are_none() -> None:
-    assert not Chances(replace(DEFAULTS, first_chances=0)).left
+    assert not Chances(model_of(environment("frozenlake_4x4"), first_chances=0)).left
+
+
+def test_with_many_successors_there_are_none() -> None:
+    assert not Chances(model_of(environment("system_administrator_1"))).left
 
 
 def test_the_best_tree_is_found_with_and_without_chances() -> None:

@@ -95,7 +95,7 @@ def test_settings_decide_what_is_swept_and_what_is_searched() -> None:
     assert swept.swept
     assert swept.order is not None
     assert sorted(swept.order.tolist()) == list(range(lake.n_states))
-    assert not model_of(lake, swept_states=0, swept_successors=1).swept
+    assert not model_of(lake, swept_states=0, few_successors=1).swept
     assert model_of(lake, dense_states=lake.n_states).searchable
     assert not model_of(lake, dense_states=lake.n_states - 1).searchable
     assert model_of(game(np.random.default_rng(1)), dense_states=1).searchable

@@ -1,18 +1,21 @@
 """Chances of the option bound below nodes about which it told nothing.
 
-There options are skipped, because they would take most of the time on networks and tell nothing. On lakes they tell
-much again as soon as losses tell no more: without them, all ways to decide about states that hardly matter would be
-explored one by one. So they are asked a few times in every case, and again and again if that is worth it.
+Options are skipped there, but where states have few successors they tell much again as soon as losses tell no more:
+policies then avoid what is decided at no loss, and all ways to decide about states that hardly matter would be explored
+one by one. So options are asked a few times per case, and go on being asked if that is worth it. With many successors
+no state can be avoided, so losses always tell something, and options would take most of the time.
 """
 
-from omdt.methods.search.settings import SearchSettings
+from omdt.methods.search.model import Model
 
 
 class Chances:
     """How often options may still be asked where losses tell no more than those of the parent."""
 
-    def __init__(self, settings: SearchSettings) -> None:
-        self._left, self._gained = settings.first_chances, settings.gained_chances
+    def __init__(self, model: Model) -> None:
+        settings = model.settings
+        self._left = settings.first_chances if model.has_few_successors else 0
+        self._gained = settings.gained_chances
 
     @property
     def left(self) -> bool:

@@ -70,7 +70,7 @@ class Exploration:
     ) -> None:
         self._knowledge, self._basis, self._goal, self._watch, self._observer = knowledge, basis, goal, watch, observer
         self._model, self._settings = knowledge.model, knowledge.model.settings
-        self._chances = Chances(self._settings) if chances is None else chances
+        self._chances = Chances(self._model) if chances is None else chances
         self._branching = Branching(knowledge, basis)
         self._losses = LossBound(basis)
         self._target, self._value = goal.target, goal.value

@@ -180,9 +180,12 @@ class Model:
         """Whether bounds need several sweeps over the states."""
         if self.acyclic or self.mdp.discount == 1:
             return False
-        few = self.mdp.n_states < self.settings.swept_states
-        many = self.mdp.transitions.nnz > self.settings.swept_successors * self.mdp.rewards.size
-        return not (few or many)
+        return self.mdp.n_states >= self.settings.swept_states and self.has_few_successors
+
+    @property
+    def has_few_successors(self) -> bool:
+        """Whether most actions lead to a few states."""
+        return bool(self.mdp.transitions.nnz <= self.settings.few_successors * self.mdp.rewards.size)
 
     @property
     def searchable(self) -> bool:

@@ -66,8 +66,9 @@ class SearchSettings(ClimbingSettings):
     swept_states: int = 600
     """From this many states on, bounds are computed by sweeps where states have few successors."""
 
-    swept_successors: int = 10
-    """Largest average number of successors per state and action for which sweeps are faster than inverses."""
+    few_successors: int = 10
+    """Average number of successors per state and action up to which they count as few: sweeps are faster than inverses
+    then, and policies can avoid states."""
 
     visit_sweeps: int = 30
     """Sweeps that estimate how often states are visited, where visits only order the work."""

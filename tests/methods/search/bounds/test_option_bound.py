@@ -52,7 +52,7 @@ def test_the_bound_of_a_node_is_above_its_completions(swept: bool) -> None:
         rng = np.random.default_rng(800 + seed)
         mdp = game(rng) if seed % 4 == 0 else any_mdp(rng)
         depth, leaves = random_limits(rng)
-        fields = {"swept_states": 0, "swept_successors": 100} if swept else {"swept_states": 10**9}
+        fields = {"swept_states": 0, "few_successors": 100} if swept else {"swept_states": 10**9}
         model = model_of(mdp, min(depth or 2, 2), min(leaves or 3, 3), splits=random_splits(mdp, rng), **fields)
         knowledge = knowledge_of(model)
         optimum = knowledge.bases.losses.optimum

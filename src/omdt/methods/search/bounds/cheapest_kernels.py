@@ -82,9 +82,14 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
                     best, choice = q * shrink, a
             excess = max(excess, V[s] - best)
             if best < V[s] * (1 - 1e-9) and iteration + 1 < prices.iterations:
-                policy[s] = choice
-                memory[S, 0] = 0.0
-                better += 1
+                # Small values are not exact enough to be compared with; what the present action leads to is.
+                q = outside * delta[s, policy[s]] + ahead
+                for i in range(indptr[s * A + policy[s]], indptr[s * A + policy[s] + 1]):
+                    q += data[i] * above[indices[i]]
+                if best < q * shrink * (1 - 1e-9):
+                    policy[s] = choice
+                    memory[S, 0] = 0.0
+                    better += 1
         if better > 0:
             continue
         for s in range(S):
