@@ -1,6 +1,6 @@
 """The cheapest policy: every solver agrees with all policies in turn, and its bound is never too high."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -47,6 +47,19 @@ def lost(model: Model, delta: np.ndarray, policies: np.ndarray) -> np.ndarray:
     return visits[..., 0] * delta[states, policies]
 
 
+def partly_forced(seeds: range) -> Iterator[tuple[int, Model, Costs, np.ndarray, np.ndarray]]:
+    """Small random models with some actions forced: seed, model, costs, forced actions [S], all policies with these."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        model = model_of(random_mdp(rng))
+        policies = all_policies(model.mdp)
+        if len(policies) > 300 or model.mdp.discount > 0.995:
+            continue
+        inside = rng.random(model.mdp.n_states) < 0.5
+        forced = np.where(inside, rng.integers(model.mdp.n_actions, size=model.mdp.n_states), -1)
+        yield seed, model, costs_of(model), forced, policies[np.all((policies == forced) | ~inside, axis=1)]
+
+
 @pytest.mark.parametrize("make", [DenseSolver, swept, acyclic])
 def test_the_cheapest_policy_is_that_of_all_policies(make: Make) -> None:
     checked = 0
@@ -82,19 +95,11 @@ def test_the_cheapest_policy_is_that_of_all_policies(make: Make) -> None:
 
 def test_a_cheap_policy_ends_the_search_and_is_one_of_all_policies() -> None:
     ended = 0
-    for seed in range(120):
-        rng = np.random.default_rng(41_000 + seed)
-        model = model_of(random_mdp(rng))
-        policies = all_policies(model.mdp)
-        if len(policies) > 300 or model.mdp.discount > 0.995:
-            continue
-        costs, S = costs_of(model), model.mdp.n_states
-        solver = DenseSolver(model, costs)
-        inside = rng.random(S) < 0.5
-        forced = np.where(inside, rng.integers(model.mdp.n_actions, size=S), -1)
+    for seed, model, costs, forced, policies in partly_forced(range(41_000, 41_120)):
+        S, inside, solver = model.mdp.n_states, forced >= 0, DenseSolver(model, costs)
         # Losses elsewhere cost little, so it pays to avoid the states inside.
         prices = Prices(forced, 1.01, 0.01, -np.inf, 1e-12, 200)
-        losses = lost(model, costs.delta, policies[np.all((policies == forced) | ~inside, axis=1)])
+        losses = lost(model, costs.delta, policies)
         total = losses @ np.where(inside, prices.inside, prices.outside)
         start = np.where(inside, forced, costs.base)
         first, least = 1.01 * float(lost(model, costs.delta, start[None, :]).sum()), float(total.min())
@@ -113,17 +118,9 @@ def test_a_cheap_policy_ends_the_search_and_is_one_of_all_policies() -> None:
 
 def test_the_bound_holds_wherever_policy_iteration_ends() -> None:
     early = 0
-    for seed in range(80):
-        rng = np.random.default_rng(42_000 + seed)
-        model = model_of(random_mdp(rng))
-        policies = all_policies(model.mdp)
-        if len(policies) > 300 or model.mdp.discount > 0.995:
-            continue
-        costs, S = costs_of(model), model.mdp.n_states
-        solver = DenseSolver(model, costs)
-        inside = rng.random(S) < 0.5
-        forced = np.where(inside, rng.integers(model.mdp.n_actions, size=S), -1)
-        losses = lost(model, costs.delta, policies[np.all((policies == forced) | ~inside, axis=1)])
+    for seed, model, costs, forced, policies in partly_forced(range(42_000, 42_080)):
+        S, inside, solver = model.mdp.n_states, forced >= 0, DenseSolver(model, costs)
+        losses = lost(model, costs.delta, policies)
         least = float((losses @ np.where(inside, 1.01, 0.01)).min())
         bounds = []
         for iterations in (1, 2, 60):

@@ -11,6 +11,14 @@ CHUNK = 8
 """Successors that are added up between two looks at whether an action can still be the cheapest."""
 
 
+@njit(inline="always")
+def _added_up(costs, row, values, q):  # type: ignore[no-untyped-def]
+    """A number plus the discounted values of the successors in a row."""
+    for k in range(costs.indptr[row], costs.indptr[row + 1]):
+        q += costs.discounted[k] * values[costs.indices[k]]
+    return q
+
+
 @njit(cache=True)
 def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-untyped-def]
     """The cheapest policy, which `policy` becomes: a lower bound on its cost, its loss inside F and everywhere, costs.
@@ -83,9 +91,7 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
             excess = max(excess, V[s] - best)
             if best < V[s] * (1 - 1e-9) and iteration + 1 < prices.iterations:
                 # Small values are not exact enough to be compared with; what the present action leads to is.
-                q = outside * delta[s, policy[s]] + ahead
-                for i in range(indptr[s * A + policy[s]], indptr[s * A + policy[s] + 1]):
-                    q += data[i] * above[indices[i]]
+                q = _added_up(costs, s * A + policy[s], above, outside * delta[s, policy[s]] + ahead)
                 if best < q * shrink * (1 - 1e-9):
                     policy[s] = choice
                     memory[S, 0] = 0.0
@@ -93,10 +99,8 @@ def cheapest_dense(costs, around, prices, policy, memory):  # type: ignore[no-un
         if better > 0:
             continue
         for s in range(S):
-            a = policy[s]
-            q = (inside if forced[s] >= 0 else outside) * delta[s, a] + ahead
-            for i in range(indptr[s * A + a], indptr[s * A + a + 1]):
-                q += data[i] * above[indices[i]]
+            weight = inside if forced[s] >= 0 else outside
+            q = _added_up(costs, s * A + policy[s], above, weight * delta[s, policy[s]] + ahead)
             excess = max(excess, V[s] - q * shrink)
         bound = max(bound, cost * (1 - 2 * S * EPSILON) - excess / costs.contraction * (1 + 4 * EPSILON))
         break
