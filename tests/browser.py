@@ -70,7 +70,10 @@ class Browser:
         self._events.clear()
         self._call("Page.navigate", url=page.as_uri())
         self._until("Page.loadEventFired")
-        # The first drawing after the page has its size.
+        self.draw()
+
+    def draw(self) -> None:
+        """Wait until the page is drawn as it is now: until then the mouse hits what was there before."""
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))")
 
     def run(self, script: str) -> Any:
@@ -85,13 +88,10 @@ class Browser:
 
     def drag(self, selector: str, right: int, down: int) -> None:
         """Press the mouse in the middle of the first element that matches and release it some pixels away."""
-        middle = f"""(() => {{
-            const found = document.querySelector({json.dumps(selector)});
-            found.scrollIntoView({{block: "center", inline: "center"}});
-            const box = found.getBoundingClientRect();
-            return [box.x + box.width / 2, box.y + box.height / 2];
-        }})()"""
-        x, y = self.run(middle)
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"{found}.scrollIntoView({{block: 'center', inline: 'center'}})")
+        self.draw()
+        x, y = self.run(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({found}.getBoundingClientRect())")
         self._mouse("mousePressed", x, y)
         if right or down:
             self._mouse("mouseMoved", x + right, y + down)
