@@ -269,6 +269,34 @@ def game(rng: np.random.Generator) -> MDP:
     return MDP.from_dense(P, rewards, np.eye(S)[0], X, discount=float(rng.choice([0.5, 0.99])))
 
 
+def symmetric_game(rng: np.random.Generator) -> MDP:
+    """A board of cells that may be exchanged: the player marks one, the opponent marks another one by chance."""
+    n = int(rng.integers(3, 5))
+    states: list[tuple[int, ...]] = [(0,) * n]
+    moves: dict[tuple[int, int], dict[int, float]] = {}
+    for s, board in enumerate(states):
+        for a in range(n):
+            after = [*board[:a], 1, *board[a + 1 :]]
+            # A cell that is not empty cannot be marked, which ends the game, as a full board does.
+            free = [i for i in range(n) if after[i] == 0] if board[a] == 0 else []
+            moves[s, a] = {}
+            for i in free:
+                nxt = (*after[:i], 2, *after[i + 1 :])
+                states += [] if nxt in states else [nxt]
+                moves[s, a][states.index(nxt)] = 1 / len(free)
+    S = len(states) + 1
+    P, rewards, worth = np.zeros((S, n, S)), np.zeros((S, n)), rng.normal(size=(n + 1, n + 1, 3))
+    for (s, a), successors in moves.items():
+        board = states[s]
+        P[s, a, list(successors) or [S - 1]] = [*successors.values()] or [1.0]
+        rewards[s, a] = worth[board.count(1), board.count(2), board[a]]
+    P[-1, :, -1] = 1.0
+    X = np.array(
+        [[*(it == 1 for it in board), *(it == 2 for it in board)] for board in [*states, (0,) * n]], dtype=float
+    )
+    return MDP.from_dense(P, rewards, np.eye(S)[0], X, discount=0.9)
+
+
 def any_mdp(rng: np.random.Generator) -> MDP:
     """An MDP that may have symmetries."""
     return symmetric_mdp(rng) if rng.random() < 0.15 else random_mdp(rng)

@@ -450,6 +450,29 @@ def test_long_chains_are_planned_through_to_the_end():
     np.testing.assert_allclose(values.value, expected, rtol=0, atol=1e-9 * expected.max())
 
 
+def test_gains_that_go_round_in_circles_are_not_taken_for_the_optimum():
+    """Sweeps carry a gain around a circle, where policies look as good as the best one until they are evaluated."""
+    longer = 0
+    for seed in range(300):
+        rng = np.random.default_rng(70_000 + seed)
+        S, A = int(rng.integers(3, 7)), 2
+        P = np.eye(S)[rng.integers(S, size=(S, A))]
+        r = rng.choice([-1.0, 1.0], (S, A)) * 10.0 ** rng.uniform(-6, 5, (S, A))
+        mdp = MDP.from_dense(
+            P, r, np.full(S, 1 / S), np.arange(S), discount=float(rng.choice([0.999, 0.9999, 0.99999]))
+        )
+        best = np.full(S, -np.inf)
+        for policy in np.array(list(itertools.product(range(A), repeat=S))):
+            chain = np.eye(S) - mdp.discount * P[np.arange(S), policy]
+            best = np.maximum(best, np.linalg.solve(chain, r[np.arange(S), policy]))
+        values = planning.optimal_values(mdp)
+        scale = np.abs(r).max() / (1 - mdp.discount)
+        assert values.value == pytest.approx(best, rel=1e-9, abs=1e-9 * scale), seed
+        assert np.max(values.errors) <= 1e-6 * scale, seed
+        longer += np.abs(best).max() > 1e6
+    assert longer > 100
+
+
 def test_random_trees_are_worth_at_most_the_optimum():
     mdp = environment("frozenlake_4x4")
     optimum = planning.expected_return(mdp, planning.optimal_values(mdp)).upper

@@ -21,7 +21,8 @@ INACCURATE = 0.1
 """A policy that will still be improved is evaluated up to this part of the largest improvement."""
 
 STUCK = 0.95
-"""Policy iteration ends when no action improves and more than this part of the residual is left after an evaluation."""
+"""Policy iteration ends when no action improves on the values of the policy itself, and evaluating it once more leaves
+more than this part of the residual."""
 
 _OPTIMA: WeakKeyDictionary[MDP, tuple[Certified[Floats], bool]] = WeakKeyDictionary()
 """The optimal values of the MDPs in use, since an MDP never changes, and whether they are final."""
@@ -89,17 +90,22 @@ class _Improvement:
         """The values of the best policy."""
         values, actions = start.copy(), np.argmax(self._rewards, axis=1)
         values[self._mdp.terminal] = 0.0
-        residual = np.inf
+        residual, exact = np.inf, False
         for _ in range(MAX_IMPROVEMENTS):
-            self._sweep(values)
+            # Sweeps may carry a gain around a circle without end, where no action looks better than that of the policy.
+            # Only the values of the policy itself show whether it is the best one.
+            if not exact:
+                self._sweep(values)
             q = self._look_ahead(values)
             best = q.max(axis=1)
             improves = best > q[self._states, actions] + 4 * EPSILON * np.abs(best)
             actions = np.where(improves, q.argmax(axis=1), actions)
-            values = self._evaluated(actions, best, INACCURATE * float(np.abs(best - values).max()))
+            before_exact, exact = exact, not improves.any()
+            inaccurate = 0.0 if exact else INACCURATE * float(np.abs(best - values).max())
+            values = self._evaluated(actions, best, inaccurate)
             above, below = self._residual(values)
             before, residual = residual, float(np.maximum(above.max(axis=1), below).max())
-            stuck = not improves.any() and residual > STUCK * before
+            stuck = before_exact and exact and residual > STUCK * before
             size = float(np.abs(values).max())
             error = self._norms.error_of(residual)
             enough = max(self._accuracy, TARGET * size + 4 * self._norms.error_of(rounding(size, size)))
