@@ -10,9 +10,7 @@ is written there. A run is level if its return is at most 0.005 below the best k
 """
 
 import argparse
-import csv
 import os
-from pathlib import Path
 from statistics import median
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -21,26 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 import omdt
+from best_trees import LEVEL, Cell, best_known, keep
 from cpu_clock import count_cpu_seconds
 from search import normalised
-
-BEST = Path(__file__).with_name("best_trees.csv")
-LEVEL = 0.005
-"""How far below the best known return a run may end."""
-
-Cell = tuple[str, int]
-
-
-def best_known() -> dict[Cell, float]:
-    with open(BEST, encoding="utf-8", newline="") as stream:
-        return {(row["environment"], int(row["depth"])): float(row["return"]) for row in csv.DictReader(stream)}
-
-
-def keep(best: dict[Cell, float]) -> None:
-    with open(BEST, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["environment", "depth", "return"])
-        writer.writerows([name, depth, f"{value:.5f}"] for (name, depth), value in best.items())
 
 
 def run(cell: Cell, seconds: float, seed: int) -> float:

@@ -163,7 +163,10 @@ def test_without_questions_there_is_a_single_leaf() -> None:
 
 
 def steps_of(search: LocalSearch) -> list[list[bool]]:
-    """The next climb: per step, whether each evaluated neighbour was better than the tree before."""
+    """The next climb: per step, whether each evaluated neighbour was better than the tree before.
+
+    What is evaluated before the first step are trees to begin with.
+    """
     evaluate, rebase = search.engine.evaluate, search.engine.rebase
     better: list[bool] = []
     steps: list[list[bool]] = []
@@ -182,7 +185,7 @@ def steps_of(search: LocalSearch) -> list[list[bool]]:
     search.engine.rebase = rebased  # type: ignore[method-assign]
     search.climb(1)
     search.engine.evaluate, search.engine.rebase = evaluate, rebase  # type: ignore[method-assign]
-    return [step for step in steps if step]
+    return [step for step in steps[1:] if step]
 
 
 def is_quick(steps: list[list[bool]]) -> bool:

@@ -92,10 +92,10 @@ def test_without_guides_nothing_is_suggested() -> None:
 
 def test_suggested_trees_have_a_share_of_their_own_after_the_first_quick_ones() -> None:
     quick, suggested = Split(1, Leaf(0), Leaf(1)), Split(2, Leaf(0), Leaf(1))
-    beginnings = Beginnings(SearchSettings(), iter([]), iter([quick]), iter([suggested] * 9))
+    beginnings = Beginnings(SearchSettings(), 8, iter([]), iter([quick]), iter([suggested] * 9))
     random, taken = np.random.default_rng(0), []
     for _ in range(9):
-        tree, new = beginnings.following(Leaf(7), random)
+        (tree,), new = beginnings.following(Leaf(7), random)
         taken.append(tree if new else None)
         beginnings.ended(10, 1.0, None)
     assert taken.index(suggested) > taken.index(quick)

@@ -32,6 +32,10 @@ class ClimbingSettings:
     selection: float = 0.3
     """Probability that a quick climb begins with the best of these trees, and with the next one if not with that."""
 
+    crossed_trees: int = 4
+    """Trees that must be new among the kept ones before all of them are crossed again: crossings of a few new trees are
+    some hundred evaluations."""
+
     sights: tuple[float, ...] = (0.5, 0.9)
     """Discounts of short-sighted guides, as parts of the discount of the task; no guides if empty. In ten seconds,
     either alone missed good trees on some models of Taxi, where most trees return the same."""

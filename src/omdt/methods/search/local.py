@@ -7,7 +7,7 @@ climb takes a tenth of the evaluations and ends elsewhere, sometimes with a much
 one. So both kinds have equal shares of the evaluations.
 
 The first climbs of both kinds begin with trees that are fitted to the optimal Q-values (see `starts`), later ones with
-random changes of good trees (see `population`) and with trees that are good at short sight (see `short_sight`).
+crossings and random changes of good trees (see `population`), and with trees good at short sight (see `short_sight`).
 
 Before a climb ends with a new incumbent, all its small changes are evaluated, promising or not: every other action in
 every leaf, and every other threshold or value in every node. So the incumbent is locally optimal unless time runs out.
@@ -81,8 +81,8 @@ class LocalSearch:
         self._impatient = model.mdp.n_states >= model.settings.impatient_states
         self._starting = Starts(model, self.questions, self._fitting, self.engine, watch)
         quick_starts = None if self._impatient else self._starting.by_root()
-        suggested = suggested_trees(self, self._starting.optimal_advantages, _begun)
-        self._beginnings = Beginnings(model.settings, self._all_starts(), quick_starts, suggested)
+        starts = self._all_starts(), quick_starts, suggested_trees(self, self._starting.optimal_advantages, _begun)
+        self._beginnings = Beginnings(model.settings, model.size.leaves, *starts)
         self.trail: list[Tree] = []
         self.ended: Tree | None = None
         self._polished: Tree | None = None
@@ -159,10 +159,11 @@ class LocalSearch:
 
     def _next_start(self) -> Tree:
         """The tree from which the next climb begins."""
-        tree, new = self._beginnings.following(self.best, self.random)
-        if new:
-            return tree
-        return self.neighbours.perturbed(tree, gains_around(self.engine, self.model), self.random)
+        trees, new = self._beginnings.following(self.best, self.random)
+        if not new:
+            return self.neighbours.perturbed(trees[0], gains_around(self.engine, self.model), self.random)
+        crossed = (Candidate(tree, self.policy(tree)) for tree in trees if len(trees) > 1)
+        return self._best_of(crossed, -np.inf) or trees[0]
 
     def _hopeful(self, tree: Tree) -> bool:
         """Whether a tree is good enough to climb from."""
@@ -198,18 +199,18 @@ class LocalSearch:
 
     def _better(self, tree: Tree) -> Tree | None:
         """A better neighbour of the tree that is the base of the engine; None if none is found."""
-        gains = gains_around(self.engine, self.model)
-        shortfall, settings = self.model.optimal_return.value - self._base_value, self.model.settings
-        if self._beginnings.steep:
-            better = self._best_of(self.neighbours.promising(tree, gains, -settings.steep_loss * shortfall))
+        gains, above, settings = gains_around(self.engine, self.model), self._base_value, self.model.settings
+        shortfall, steep = self.model.optimal_return.value - above, self._beginnings.steep
+        if steep:
+            better = self._best_of(self.neighbours.promising(tree, gains, -settings.steep_loss * shortfall), above)
         else:
-            better = self._first_of(self.neighbours.by_gain(tree, gains, -settings.quick_loss * shortfall))
+            better = self._first_of(self.neighbours.by_gain(tree, gains, -settings.quick_loss * shortfall), above)
         if better is not None or tree != self.incumbent.tree or tree == self._polished:
             return better
-        choose = self._best_of if self._beginnings.steep else self._first_of
-        better = choose(self.neighbours.small_changes(tree, gains))
+        choose = self._best_of if steep else self._first_of
+        better = choose(self.neighbours.small_changes(tree, gains), above)
         if better is None and self._impatient:
-            better = choose(self.neighbours.promising(tree, self._starting.imitation_gains()))
+            better = choose(self.neighbours.promising(tree, self._starting.imitation_gains()), above)
         if better is None and not self.exhausted:
             self._polished = tree
             self.watch.reserve(2 * self._seconds)
@@ -239,23 +240,22 @@ class LocalSearch:
         """[S] the actions of a tree."""
         return self.questions.actions(tree, self._states)
 
-    def _best_of(self, candidates: Iterator[Candidate]) -> Tree | None:
-        """The best candidate; None if none is better than the tree whose neighbours they are."""
-        best_value, best_tree = self._base_value, None
+    def _best_of(self, candidates: Iterator[Candidate], above: float) -> Tree | None:
+        """The best candidate; None if none returns more than something."""
+        best: Tree | None = None
         for tree, policy in candidates:
             if self.exhausted:
                 break
-            value = self._evaluated(policy)
-            if value > best_value + self.incumbent.noise:
-                best_value, best_tree = value, tree
-        return best_tree
+            if (value := self._evaluated(policy)) > above + self.incumbent.noise:
+                above, best = value, tree
+        return best
 
-    def _first_of(self, candidates: Iterator[Candidate]) -> Tree | None:
-        """The first candidate that is better than the tree whose neighbours they are; None if none is."""
+    def _first_of(self, candidates: Iterator[Candidate], above: float) -> Tree | None:
+        """The first candidate that returns more than something; None if none does."""
         for tree, policy in candidates:
             if self.exhausted:
                 return None
-            if self._evaluated(policy) > self._base_value + self.incumbent.noise:
+            if self._evaluated(policy) > above + self.incumbent.noise:
                 return tree
         return None
 
