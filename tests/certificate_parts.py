@@ -48,6 +48,6 @@ class Proof:
         """The checker's view of the statement."""
         return Measures(self.knowledge, self.statement(target))
 
-    def verdict(self, bound: float, path: Path) -> check.Verdict:
+    def verdict(self, bound: float, path: Path, *, exact: bool = False) -> check.Verdict:
         """What the checker says of a certificate of a bound."""
-        return check.check(arrays_of(self.mdp), self.solution.to_dict() | {"bound": bound}, path)
+        return check.check(arrays_of(self.mdp), self.solution.to_dict() | {"bound": bound}, path, exact=exact)

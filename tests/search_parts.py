@@ -99,6 +99,14 @@ def returns_of(mdp: MDP, policies: np.ndarray) -> np.ndarray:
     return returns(*dense(mdp), policies)
 
 
+def visits_of(mdp: MDP, policies: np.ndarray) -> np.ndarray:
+    """[n, S] the discounted visits of policies [n, S]."""
+    P, _, initial, discount = dense(mdp)
+    systems = np.eye(mdp.n_states) - discount * P[np.arange(mdp.n_states), policies]
+    right = np.broadcast_to(initial[:, None], (*policies.shape, 1))
+    return np.asarray(np.linalg.solve(np.swapaxes(systems, 1, 2), right)[..., 0])
+
+
 def tree_policies(model: Model) -> np.ndarray:
     """[n, S] all policies of trees within the limits of a model."""
     return policies_of_trees(model.mdp, model.sides, model.size.depth, model.size.leaves)

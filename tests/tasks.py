@@ -47,11 +47,12 @@ def rare_paths(rng: np.random.Generator) -> dict[str, Any]:
         "max_growing_subtrees": int(rng.choice([1, 5, 200])),
         MEMORY: int(rng.choice([1, 2048])),
         "coarse_first_nodes": int(rng.choice([0, 20, 1000])),
-        "waiting_share": float(rng.choice([0.4, 1e6])),
+        "waiting_share": float(rng.choice([0.4, 100.0])),
         "leading_share": float(rng.choice([0.0, 3.0])),
         "trailing_share": float(rng.choice([0.0, 0.125, 3.0])),
         "hopeless_share": float(rng.choice([0.0, 3.0])),
         "first_chances": int(rng.choice([0, 3, 1000])),
+        "decided_visits": float(rng.choice([0.0, 0.1, 2.0])),
     }
 
 

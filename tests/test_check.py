@@ -19,13 +19,14 @@ from omdt import check, planning
 from omdt.certificate import model_of
 from omdt.errors import InputError, InputWarning
 from omdt.mdp import MDP
+from omdt.methods.search.bounds.bases import Basis
 from omdt.methods.search.evidence.grounds import Ground
 from omdt.methods.search.evidence.measures import Measures, Statement
-from omdt.methods.search.evidence.recorder import Recorder, prove
-from omdt.methods.search.partial_tree import Tree
+from omdt.methods.search.evidence.recorder import Key, Recorder, prove
+from omdt.methods.search.nodes import Node
 from omdt.methods.search.settings import SearchSettings
 from omdt.solution import Solution, Stop
-from random_mdps import random_mdp, symmetric_mdp
+from random_mdps import game, random_mdp, symmetric_game, symmetric_mdp
 from search_parts import model_of as search_model
 from search_parts import rounds_of
 from tasks import MEMORY, rare_paths
@@ -44,10 +45,12 @@ class Proven(Certified):
     splits: omdt.Splits | None = None
 
     @classmethod
-    def random(cls, seed: int, path: Path, *, restricted: bool = False) -> "Proven":
+    def random(cls, seed: int, path: Path, *, restricted: bool = False, pinned: bool = False) -> "Proven":
         rng = np.random.default_rng(seed)
-        mdp = symmetric_mdp(rng) if rng.random() < 0.25 else random_mdp(rng)
+        alike, other = (symmetric_game, game) if pinned else (symmetric_mdp, random_mdp)
+        mdp = alike(rng) if rng.random() < 0.25 else other(rng)
         depth, leaves = int(rng.integers(0, 4)), int(rng.integers(1, 6))
+        depth, leaves = (min(depth, 2), min(leaves, 4)) if pinned else (depth, leaves)
         limits = [(depth, None), (None, leaves), (depth, leaves)][int(rng.integers(3))]
         gap = float(rng.choice([1e-6, 1e-4, 0.1]))
         settings = rare_settings(rng)
@@ -91,7 +94,7 @@ def chosen(splits: omdt.Splits, kept: Any) -> omdt.Splits:
 def test_every_proof_is_accepted(block: int, tmp_path: Path) -> None:
     kinds: set[str] = set()
     for seed in range(40 * block, 40 * block + 40):
-        proven = Proven.random(seed, tmp_path / "c")
+        proven = Proven.random(seed, tmp_path / "c", pinned=seed % 4 == 3)
         best = proven.best
         # A return that is nothing but rounding beside the rewards has no relative gap.
         scale = np.abs(proven.mdp.rewards).max() / (1 - proven.mdp.discount)
@@ -246,12 +249,12 @@ def test_the_default_is_not_stated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", sampled(range(3), 3))
-@pytest.mark.parametrize("restricted", [False, True])
-def test_a_bound_below_the_optimum_is_never_accepted(restricted: bool, block: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shape", [{}, {"restricted": True}, {"pinned": True}], ids=["", "restricted", "pinned"])
+def test_a_bound_below_the_optimum_is_never_accepted(shape: dict[str, bool], block: int, tmp_path: Path) -> None:
     """Whatever is changed in a certificate, its checksum with it, no false bound is proven."""
     tried = 0
     for seed in range(20 * block, 20 * block + 20):
-        proven = Proven.random(1000 + seed, tmp_path / "c", restricted=restricted)
+        proven = Proven.random(1000 + seed, tmp_path / "c", **shape)
         rng = np.random.default_rng(seed)
         false = {"bound": false_bound(proven, rng)}
         records = read(proven.path)
@@ -277,12 +280,12 @@ def mutated(records: Records, rng: np.random.Generator) -> Records:
         return changed
     i = int(rng.integers(1, len(changed)))
     record, raw = changed[i]
-    kind = int(rng.integers(8))
+    kind = int(rng.integers(9))
     if kind == 0:
         del changed[i]
     elif kind == 1:
         changed.insert(i, changed[int(rng.integers(1, len(changed)))])
-    elif kind == 2 and raw:
+    elif kind == 2 and len(raw) > 0 and len(raw) % 4 == 0:
         vector = np.frombuffer(raw, dtype="<f8" if len(raw) % 8 == 0 else "<f4").copy()
         with np.errstate(all="ignore"):
             vector *= float(rng.choice([0.0, 0.5, 1.01, 2.0, 100.0]))
@@ -302,6 +305,11 @@ def mutated(records: Records, rng: np.random.Generator) -> Records:
         record[3], record[4] = None, None
     elif kind == 7 and record[0] == "branch":
         record[3] = [*record[3], ["action", int(rng.integers(3)), 0], ["question", int(rng.integers(3)), 0]]
+    elif kind == 8 and record[0] in ("pin", "narrow"):
+        record[4] = [[int(rng.integers(3)), 0]] if record[0] == "pin" else [["question", int(rng.integers(3)), 0]]
+    elif kind == 8 and record[0] == "follow":
+        # Fewer states are said to be visited.
+        changed[i] = (record, bytes(byte & int(rng.integers(256)) for byte in raw))
     return changed
 
 
@@ -324,14 +332,18 @@ def change_a_number(record: list[Any], rng: np.random.Generator) -> None:
 def test_a_search_that_lies_is_caught(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that closes every case at once, with the evidence it has, proves no bound that a tree exceeds."""
 
-    def close(self: Recorder, tree: Tree, ground: Ground) -> bool:
-        number, case = self._cases.pop(tree)
-        _, step = ground.lost(case, self._size, ground.budget)
+    def close(self: Recorder, key: Key, ground: Ground) -> bool:
+        number, (case, pins) = self._cases.pop(key)
+        _, step = ground.lost(ground.view(case), self._size, ground.budget, pins=pins)
         self._records.close(number, ground, step)
         return True
 
+    def evaluated(self: Recorder, node: Node, basis: Basis) -> None:
+        number, _ = self._cases.pop((node.partial.pins, node.tree))
+        self._records.close_by_value(number, self._grounds[basis])
+
     for seed in range(3000 + 20 * block, 3020 + 20 * block):
-        proven = Proven.random(seed, tmp_path / "c")
+        proven = Proven.random(seed, tmp_path / "c", pinned=seed % 2 == 1)
         best, value = proven.best, proven.solution.value
         false = best - 0.1 * max(abs(best), 1e-9)
         knowledge = rounds_of(search_model(proven.mdp, *asked(proven.solution))).explorers.knowledge
@@ -339,8 +351,9 @@ def test_a_search_that_lies_is_caught(block: int, tmp_path: Path, monkeypatch: p
         lying = property(lambda self, bound=false: bound, lambda self, value: None)
         with monkeypatch.context() as patch:
             patch.setattr(Recorder, "_closes_by_losses", close)
+            patch.setattr(Recorder, "evaluated", evaluated)
             patch.setattr(Measures, "bound", lying, raising=False)
-            statement = Statement(policy, value, false, 1e-4 * abs(value), raised=seed % 2 == 0)
+            statement = Statement(policy, value, false, 1e-4 * abs(value), raised=seed % 4 < 2)
             bound = prove(proven.path, knowledge, statement)
         assert bound < best
         with pytest.raises(check.RejectedError):
@@ -471,9 +484,9 @@ def test_whatever_the_vectors_are_what_they_show_is_true(exactly: bool) -> None:
         options = check.Options(problem)
         assert float(options.bound(root, check.Size(depth, 2**depth), V)) >= best - rounding
         stumps = tree_policies(threshold_questions(mdp.features), S, A, 1, 2)
-        for label, (left, right) in problem.children(root, 0, check.Size(1, 2))[A:]:
+        for label, (left, right) in problem.regions.children(root, 0, check.Size(1, 2))[A:]:
             assert label[0] == "question"
-            one, other = problem.regions[left[1]], problem.regions[right[1]]
+            one, other = problem.regions.states[left[1]], problem.regions.states[right[1]]
             some = stumps[(stumps[:, one] == 0).all(axis=1) & (stumps[:, other] == stumps[:, other[:1]]).all(axis=1)]
             bound = float(options.bound((((0,), left[1], 0), right), check.Size(1, 2), V))
             assert bound >= returns(P, mdp.rewards, mdp.initial, mdp.discount, some).max() - rounding

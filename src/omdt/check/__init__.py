@@ -35,11 +35,12 @@ which is zero with `--exact`.
 """
 
 from .asked import Asked, read_asked
-from .cases import Problem
+from .cases import Open, Pins, Problem
 from .chain import Chain
 from .claimed import Case, Size, policy_digest
 from .coarse import CoarseChecker, based_on, decoded
 from .fine import RECORD, STEP, Checker
+from .following import Following
 from .induction import Induction
 from .intervals import Intervals, read_intervals
 from .ladders import Ladders, Range, Single
@@ -49,6 +50,7 @@ from .options import Options
 from .questions import Questions
 from .ranges import CoarseTree, Cut, Growth, Leaf, Undecided, choices
 from .reading import FORMAT, HEAD, MAX_LINE, SOLUTION, Json, RejectedError, UnreadableError, records
+from .regions import Regions
 from .ruling import Ruling, Weights
 from .statement import Statement
 from .symmetries import Renaming, slack_of
@@ -71,6 +73,7 @@ __all__ = [
     "CoarseTree",
     "Context",
     "Cut",
+    "Following",
     "Growth",
     "Induction",
     "Intervals",
@@ -78,11 +81,14 @@ __all__ = [
     "Ladders",
     "Leaf",
     "Model",
+    "Open",
     "Options",
     "Pending",
+    "Pins",
     "Problem",
     "Questions",
     "Range",
+    "Regions",
     "RejectedError",
     "Renaming",
     "Ruling",

@@ -119,10 +119,13 @@ class Arithmetic:
         entries, lengths = entries_of(self.model.indptr, rows), self.model.indptr[rows + 1] - self.model.indptr[rows]
         return Rows(self.dynamics.weights[entries], self.model.indices[entries], np.cumsum(lengths) - lengths)
 
-    def ahead(self, X: Numbers) -> Numbers:
-        """[S, A, n] γ P X for n columns [S, n]."""
-        product = self.dynamics.ahead(X) if self.matrix is None or self.exact else self.matrix @ X
-        return product.reshape(self.S, self.A, -1)
+    def ahead(self, X: Numbers, states: Ints | slice = slice(None)) -> Numbers:
+        """[S, A, n] γ P X for n columns [S, n]; for some states only, if they are given one by one."""
+        if not isinstance(states, slice):
+            product = self.rows((states[:, None] * self.A + np.arange(self.A)).ravel()).ahead(X)
+        else:
+            product = self.dynamics.ahead(X) if self.matrix is None or self.exact else self.matrix @ X
+        return product.reshape(-1, self.A, X.shape[1])
 
     def at_start(self, V: Numbers, states: Ints | slice = slice(None)) -> tuple[float, float]:
         """p0·V from below and from above, where V is given for some states."""

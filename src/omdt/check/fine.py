@@ -1,24 +1,29 @@
 """The proof by cases: follows a certificate whose cases are partial trees of single questions."""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from types import UnionType
-from typing import NamedTuple, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from .cases import Label, Problem
+from .branch import Branch
+from .cases import Open, Pins, Problem
 from .claimed import Case, Size
+from .following import Following
 from .losses import Context, Pending, losses_of, make_context
 from .options import Options
-from .reading import LARGEST, Json, Numbers, RejectedError, UnreadableError, counted, readable, require
+from .reading import LARGEST, Ints, Json, Numbers, RejectedError, UnreadableError, counted, readable, require
+from .regions import Label, Regions
+from .steps import Claim, Loss, Place, Steps
 from .symmetries import Renaming, slack_of
 
 LARGEST_MULTIPLIER = 1e50  # of losses, at most, so that no product with a large number overflows
 MAX_CASES = 5_000_000  # open cases at any time; more would take gigabytes
 
 Shape: TypeAlias = "str | type | UnionType | list[Shape] | tuple[Shape, ...] | dict[str, tuple[Shape, ...]]"
-Leaves: TypeAlias = list[tuple[int, int]]  # regions and actions
+Dropped: TypeAlias = list[tuple[str, int, Renaming]]  # ways to continue that symmetries make superfluous
 Step: TypeAlias = list[object]  # of a proof: its kind, and the entries that `STEP` lists
 
 STEP: dict[str, tuple[Shape, ...]] = {"b": (int,), "s": (["loss"], ["claim"]), "h": ([("claim", "claim")],)}
@@ -26,47 +31,40 @@ STEP |= {"x": (), "options": (), "value": ()}
 RECORD: dict[str, tuple[Shape, ...]] = {
     "symmetry": (),
     "region": ("region", int, "side"),  # parent, question, side
-    "context": ("case",),
+    "context": (int | None,),  # case
     "without": ("state", "action"),
     "loss": ("context", [("region", "action")], int | float | None, int | float | None),  # leaves, λ, value
     "claim": ("context", "region", int, int, [STEP]),  # depth, leaves, steps
     "branch": (int, int, [(str, int, "symmetry")]),  # case, place, ways to continue and why they are left out
     "close": (int, int, STEP),  # case, context, step
+    "pin": ("context", int, "state", [("action", "symmetry")]),  # case, actions that are left out and why
+    "follow": ("case", "context"),
+    "part": ("context", "region"),
+    "narrow": ("context", int, int, [(str, int, "symmetry")]),  # case, place, as in "branch"
+    "leave": (int,),  # context
 }
 """The kinds of records with the shapes of their entries: a type; the name of a kind of things, for the number of one; a
 list of any length, a tuple for a list of just these entries, and a dictionary for one that begins with its kind."""
 
 
-class _Loss(NamedTuple):
-    context: Context
-    leaves: Leaves
-    value: float  # what the leaves lose at least inside their regions
-
-
-class _Claim(NamedTuple):
-    context: Context
-    region: int
-    size: Size
-    value: float  # what every subtree of this size loses at least in the region
-
-
-Claims: TypeAlias = list[_Claim | None]
-
-
 class Checker:
     """Follows a certificate record by record; there is a method for every kind of record."""
 
-    def __init__(self, problem: Problem, size: Size, bound: float) -> None:
-        self.problem, self.size = problem, size
+    def __init__(self, problem: Problem, size: Size, bound: float, pins: int = 0) -> None:
+        self.problem, self.size, self.pins = problem, size, pins
         self.target, self.slack = problem.number(bound), problem.number(0.0)
-        self.options = Options(problem)
+        self.options, self.following = Options(problem), Following(problem)
         self.excluded = np.zeros((problem.S, problem.A), dtype=np.bool_)
-        self.regions, self.contexts, self.renamings = [0], list[Context](), list[Renaming]()
-        self.losses, self.claims = list[_Loss](), list[_Claim]()
-        self.open: dict[int, Case] = {0: (((), 0, -1),)}
+        self.steps = Steps(problem, self.excluded)
+        # What is not needed any more makes room: there is None in its place.
+        self.regions: list[tuple[Regions, int] | None] = [(problem.regions, 0)]
+        self.contexts, self.renamings = list[Context | None](), list[Renaming]()
+        self.losses, self.claims = list[Loss | None](), list[Claim | None]()
+        self.belonging: defaultdict[Regions, list[tuple[list[Any], int]]] = defaultdict(list)
+        self.open: dict[int, Open] = {0: Open((((), 0, -1),))}
         self.cases = 1
         self.pending: dict[tuple[Context, bool], list[Pending]] = {}
-        self.things: dict[str, Sequence[object] | dict[int, Case]] = {"case": self.open, "region": self.regions}
+        self.things: dict[str, Sequence[object] | dict[int, Open]] = {"case": self.open, "region": self.regions}
         self.things |= {"context": self.contexts, "loss": self.losses, "claim": self.claims, "side": range(2)}
         self.things |= {"symmetry": self.renamings, "state": range(problem.S), "action": range(problem.A)}
 
@@ -84,7 +82,7 @@ class Checker:
         for key in list(self.pending):
             self._verify(key)
         if self.open:
-            number, case = min(self.open.items())
+            number, (case, _) = min(self.open.items())
             opens = counted(len(self.open), "case is", "cases are")
             raise RejectedError(f"{opens} left open, such as case {number}: {self._words(case)}")
 
@@ -108,8 +106,9 @@ class Checker:
         """The thing with a number; null stands for no case, and −1 for no claim."""
         known = self.things[kind]
         if type(number) is int and (number in known if isinstance(known, dict) else 0 <= number < len(known)):
+            require(known[number] is not None, f"{kind} {number} belonged to a context that was left")
             return known[number]
-        nothing = number is None if kind == "case" else kind == "claim" and type(number) is int and number == -1
+        nothing = kind == "claim" and type(number) is int and number == -1
         require(nothing, f"there is no {kind} {number!r:.40}")
         return None
 
@@ -124,27 +123,66 @@ class Checker:
         require(early, "a symmetry comes after a context or a branch")
         names = np.frombuffer(raw, dtype="<i4").astype(np.int64)
         self.renamings.append(Renaming(names[:S], names[S:]))
-        self.slack = max(self.slack, slack_of(self.problem, self.size, self.renamings[-1]))
+        self.slack = max(self.slack, slack_of(self.problem, self.size, self.renamings[-1], self.pins))
 
-    def _region(self, raw: bytes, parent: int, question: int, side: int) -> None:
-        require(question in self.problem.dividing(parent), f"question {question} does not divide the region")
-        self.regions.append(self.problem.split(parent, question)[side])
+    def _region(self, raw: bytes, parent: tuple[Regions, int], question: int, side: int) -> None:
+        regions, number = parent
+        require(question in regions.dividing(number), f"question {question} does not divide the region")
+        self._add(self.regions, (regions, regions.split(number, question)[side]), regions)
 
-    def _context(self, raw: bytes, case: Case | None) -> None:
-        fixed = np.full(self.problem.S, -1) if case is None else self.problem.actions(case)
+    def _part(self, raw: bytes, context: Context, whole: tuple[Regions, int]) -> None:
+        regions, region = whole
+        require(regions is self.problem.regions and context.seen is not None, "there is no such part")
+        self._add(self.regions, (context.regions, context.part(regions.states[region])), context.regions)
+
+    def _context(self, raw: bytes, number: int | None) -> None:
+        case = None if number is None else self._opened(number)
+        fixed = np.full(self.problem.S, -1) if case is None else self.problem.actions(*case)
         self.contexts.append(make_context(self.problem, self._vector(raw), fixed, self.excluded, self.goal))
 
+    def _follow(self, raw: bytes, case: Open, base: Context) -> None:
+        S = self.problem.S
+        require(base.about(self.problem, case), "the context is about other leaves than the case")
+        require(len(raw) == (S + 7) // 8, "it is not told of every state whether it may be visited")
+        seen = np.unpackbits(np.frombuffer(raw, dtype=np.uint8), count=S).astype(np.bool_)
+        context = self.following.context(case, base, self.excluded, self.goal)
+        self.contexts.append(self.following.seeing(context, seen))
+
+    def _leave(self, raw: bytes, number: int) -> None:
+        context = cast(Context, self._thing(number, "context"))
+        require(context.seen is not None, f"context {number} was not made for pins")
+        for key in [key for key in self.pending if key[0] is context]:
+            self._verify(key)
+        self.contexts[number] = None
+        for things, i in self.belonging.pop(context.regions, []):
+            things[i] = None
+
+    def _add(self, things: list[Any], thing: object, regions: Regions) -> None:
+        """Add a thing that is of use only as long as the context to which some regions belong."""
+        if regions is not self.problem.regions:
+            self.belonging[regions].append((things, len(things)))
+        things.append(thing)
+
     def _without(self, raw: bytes, state: int, action: int) -> None:
-        require(len(self.contexts) > 0 and np.all(self.contexts[0].fixed < 0), "context 0 is not about all policies")
+        free = cast(Context, self._thing(0, "context"))
+        require(np.all(free.fixed < 0), "context 0 is not about all policies")
         forced = np.where(np.arange(self.problem.S) == state, action, -1)
         what = f"action {action} in state {state}"
-        self._expect(self.contexts[0], False, Pending(forced, None, self._vector(raw, 0.0), None, what))
+        self._expect(free, False, Pending(forced, None, self._vector(raw, 0.0), None, what))
         self.excluded[state, action] = True
 
-    def _loss(self, raw: bytes, about: Context, leaves: Leaves, multiplier: float | None, value: float | None) -> None:
+    def _loss(
+        self,
+        raw: bytes,
+        about: Context,
+        leaves: list[tuple[tuple[Regions, int], int]],
+        multiplier: float | None,
+        value: float | None,
+    ) -> None:
         forced = np.full(self.problem.S, -1)
-        for region, action in leaves:
-            states = self.problem.regions[region]
+        for (regions, region), action in leaves:
+            require(regions is about.regions, "a leaf is a region of another context")
+            states = regions.states[region]
             require(np.all(forced[states] < 0), "leaves overlap")
             forced[states] = action
         least = math.inf
@@ -154,9 +192,13 @@ class Checker:
             multiplier, least = self.problem.number(multiplier), self.problem.number(value or 0.0)
         what = f"loss {len(self.losses)}"
         self._expect(about, True, Pending(forced, multiplier, self._vector(raw, 0.0), least, what))
-        self.losses.append(_Loss(about, leaves, least))
+        self._add(self.losses, Loss(about, [(region, action) for (_, region), action in leaves], least), about.regions)
 
-    def _claim(self, raw: bytes, context: Context, region: int, depth: int, leaves: int, steps: list[Step]) -> None:
+    def _claim(
+        self, raw: bytes, context: Context, where: tuple[Regions, int], depth: int, leaves: int, steps: list[Step]
+    ) -> None:
+        regions, region = where
+        require(regions is context.regions, "the claim is about a region of another context")
         possible = 0 <= depth < 60 and 1 <= leaves <= 2**depth
         require(possible, f"no tree has depth {depth} and {leaves} leaves")
         size, value = Size(depth, leaves), math.inf
@@ -165,103 +207,79 @@ class Checker:
             require(len(stack) > 0, "there are more steps than cases")
             case = stack.pop()
             if kind == "b":
-                stack += [child for _, child in reversed(self._children(case, cast(int, entries[0]), size))]
+                place = _open_place(case, cast(int, entries[0]))
+                stack += [child for _, child in reversed(regions.children(case, place, size))]
                 require(len(stack) <= MAX_CASES, "there are too many cases")
             else:
-                value = min(value, self._lost(context, case, size, kind, entries))
+                value = min(value, self.steps.lost(context, Place(case, size), kind, entries))
         require(not stack, f"{counted(len(stack), 'case', 'cases')} of the claim left open")
-        self.claims.append(_Claim(context, region, size, value))
+        self._add(self.claims, Claim(context, region, size, value), regions)
 
-    def _branch(self, raw: bytes, number: int, place: int, dropped: list[tuple[str, int, Renaming]]) -> None:
-        case = self._taken(number)
-        children = self._children(case, place, self.size)
+    def _branch(self, raw: bytes, number: int, place: int, dropped: Dropped) -> None:
+        case, pins = self._taken(number)
+        require(not pins, "a case with pins is branched within a context")
+        children = self.problem.regions.children(case, _open_place(case, place), self.size)
+        self._continue(Branch(self.problem, self.problem.regions, case, place), children, dropped, pins)
+
+    def _narrow(self, raw: bytes, context: Context, number: int, place: int, dropped: Dropped) -> None:
+        case, pins = self._taken(number)
+        view = self._view(context, Open(case, pins))
+        questions = context.regions.dividing(view[_open_place(case, place)][1])
+        children = self.problem.regions.children(case, place, self.size, questions)
+        self._continue(Branch(self.problem, context.regions, view, place, pins, context.seen), children, dropped, pins)
+
+    def _pin(self, raw: bytes, context: Context, number: int, state: int, dropped: list[tuple[int, Renaming]]) -> None:
+        case, pins = self._taken(number)
+        view = self._view(context, Open(case, pins))
+        require(len(pins) < self.pins, f"a case has more pins than {self.pins}, as the certificate says")
+        branch = Branch(self.problem, context.regions, view, None, (*pins, (state, -1)), context.seen)
+        children: list[tuple[Label, Case]] = [(("action", a), case) for a in range(self.problem.A)]
+        self._continue(branch, children, [("action", a, renaming) for a, renaming in dropped], (*pins, (state, -1)))
+
+    def _continue(self, branch: Branch, children: list[tuple[Label, Case]], dropped: Dropped, pins: Pins) -> None:
+        """Open the cases that take the place of one; the action of a pin that is new is that of the case."""
         labels = [label for label, _ in children]
         instead = {(kind, which): renaming for kind, which, renaming in dropped}
         require(instead.keys() <= set(labels), "what is left out is no way to continue the case")
         require(len(instead) == len(dropped), "something is left out twice")
         for i, (label, child) in enumerate(children):
             if label in instead:
-                self._check_symmetry(case, place, label, instead[label], labels[:i])
+                branch.check_symmetry(label, instead[label], labels[:i])
             else:
-                self.open[self.cases] = child
+                self.open[self.cases] = Open(child, tuple((s, label[1] if a < 0 else a) for s, a in pins))
                 self.cases += 1
         require(len(self.open) <= MAX_CASES, "there are too many cases")
 
-    def _check_symmetry(self, case: Case, place: int, label: Label, renaming: Renaming, before: list[Label]) -> None:
-        """Raise unless the case is turned into itself and one way to continue it into an earlier one."""
-        problem, region = self.problem, case[place][1]
-        parts = [(path, its, -1 - i if action < 0 else action) for i, (path, its, action) in enumerate(case)]
-        labels = problem.actions(tuple(parts))
-        seen = labels[problem.decisive]
-        used = np.unique(seen[seen >= 0])
-        same = np.array_equal(labels[renaming.states][problem.decisive], seen)
-        same = same and np.array_equal(renaming.actions[used], used)
-        require(same, f"the symmetry for {label} does not turn the case into itself")
-        if label[0] == "action":
-            turned = ("action", int(renaming.actions[label[1]]))
-        else:
-            left = problem.regions[problem.split(region, label[1])[0]]
-            side = problem.region(np.sort(renaming.states[left]))
-            turned = ("question", next((k for k in problem.dividing(region) if side in problem.split(region, k)), -1))
-        require(turned in before, f"the symmetry turns {label} into {turned}, which does not come before it")
-
     def _close(self, raw: bytes, number: int, context: int, step: Step) -> None:
-        case, (kind, *entries) = self._taken(number), step
+        (case, pins), (kind, *entries) = self._taken(number), step
         if kind == "options":
             bound = self.options.bound(case, self.size, self._vector(raw))
             closed, shown = bound <= self.goal, f"options: they allow {float(bound):.9g}"
         elif kind == "value":
-            require(all(action >= 0 for _, _, action in case), "a case with open places has no value")
-            bound = self.problem.value(self.problem.actions(case))[1]
+            bound = self.problem.value(self._complete(case, pins, context))[1]
             closed, shown = bound <= self.goal, f"its value {float(bound):.9g}"
         else:
             about = cast(Context, self._thing(context, "context"))
-            same = np.all((about.fixed < 0) | (about.fixed == self.problem.actions(case)))
-            require(same, f"context {context} is about other leaves than case {number}")
-            lost = self._lost(about, case, self.size, kind, entries)
+            view = self._view(about, Open(case, pins))
+            lost = self.steps.lost(about, Place(view, self.size, pins), kind, entries)
             closed, shown = lost >= about.budget, f"losses of {float(lost):.9g} of {float(about.budget):.9g}"
         require(closed, f"case {number}, {self._words(case)}, is not closed by {shown}")
 
-    def _lost(self, context: Context, case: Case, size: Size, kind: object, entries: list[object]) -> float:
-        """What a case loses at least, by a step of a certificate."""
-        ways: dict[object, Callable[..., float]] = {"s": self._sum, "h": self._halves, "x": self._left_out}
-        require(kind in ways, f"a step {kind!r} shows no loss")
-        return ways[kind](context, case, size, *entries) * (1 - self.problem.rounding(len(case) + 8, 1.0))
+    def _complete(self, case: Case, pins: Pins, context: int) -> Ints:
+        """[S] the actions of a complete case, with any action in states that none of its policies visits."""
+        actions = self.problem.actions(case)
+        undecided = any(action < 0 for _, _, action in case)
+        if undecided and context < len(self.contexts) and (about := self.contexts[context]) is not None:
+            view = self._view(about, Open(case, pins))
+            undecided = any(action < 0 and len(about.regions.states[region]) for _, region, action in view)
+            actions = np.maximum(actions, 0)
+        require(not undecided, "a case with open places has no value")
+        return actions
 
-    def _left_out(self, context: Context, case: Case, size: Size) -> float:
-        allowed = context.allowed & ~self.excluded
-        fixed = [(self.problem.regions[region], action) for _, region, action in case if action >= 0]
-        require(not all(allowed[it].all() for it in fixed), "no leaf takes an excluded action")
-        return math.inf
-
-    def _halves(self, context: Context, case: Case, size: Size, pairs: list[Claims]) -> float:
-        """What the two sides of a single question lose, however they share the leaves."""
-        single = [(path, action) for path, _, action in case] == [((0,), -1), ((1,), -1)]
-        require(single, "only a single question has two halves")
-        require(len(pairs) == len(size.shares()), "a way to share the leaves is missing")
-        regions = [region for _, region, _ in case]
-        return min(self._claimed(context, pair, regions, it) for pair, it in zip(pairs, size.shares(), strict=True))
-
-    def _sum(self, context: Context, case: Case, size: Size, losses: list[_Loss], claims: Claims) -> float:
-        """What fixed leaves and open places lose together."""
-        fixed = {region: action for _, region, action in case if action >= 0}
-        opens = [(region, size.below(case, path)) for path, region, action in case if action < 0]
-        total = self._claimed(context, claims, [region for region, _ in opens], [below for _, below in opens])
-        for loss in losses:
-            require(loss.context is context, "a loss is of another context")
-            for region, action in loss.leaves:
-                there = fixed.pop(region, None) == action
-                require(there, "a loss is about a leaf that is not there, or was counted before")
-            total += max(loss.value, 0)
-        return total
-
-    def _claimed(self, context: Context, claims: Claims, regions: list[int], sizes: Sequence[Size]) -> float:
-        """What subtrees of these sizes in these regions lose together."""
-        require(len(claims) == len(regions), "there is not one claim for every open place")
-        for claim, region, size in zip(claims, regions, sizes, strict=True):
-            fit = claim is None or (claim.context is context and claim.region == region and claim.size.covers(size))
-            require(fit, "a claim is about another context, region or size")
-        return sum((max(claim.value, 0) for claim in claims if claim is not None), start=self.problem.number(0.0))
+    def _view(self, context: Context, case: Open) -> Case:
+        """What a context sees of a case, if it is about it."""
+        require(context.about(self.problem, case), "the context is about other leaves than the case")
+        return context.view(self.problem, case.case)
 
     def _expect(self, context: Context, excluding: bool, pending: Pending) -> None:
         waiting = self.pending.setdefault((context, excluding), [])
@@ -287,15 +305,15 @@ class Checker:
         require(within, f"a vector has numbers that are not finite, or below {least}")
         return self.problem.numbers(vector)
 
-    def _taken(self, number: int) -> Case:
+    def _taken(self, number: int) -> Open:
         """An open case, which is open no more."""
-        require(number in self.open, f"case {number} is not open")
-        return self.open.pop(number)
+        case = self._opened(number)
+        del self.open[number]
+        return case
 
-    def _children(self, case: Case, place: int, size: Size) -> list[tuple[Label, Case]]:
-        is_open = 0 <= place < len(case) and case[place][2] < 0
-        require(is_open, f"there is no open place {place}")
-        return self.problem.children(case, place, size)
+    def _opened(self, number: int) -> Open:
+        require(number in self.open, f"case {number} is not open")
+        return self.open[number]
 
     def _words(self, case: Case) -> str:
         names = self.problem.model.action_names
@@ -303,3 +321,9 @@ class Checker:
             f"{''.join('LR'[side] for side in path) or 'root'}: {'open' if action < 0 else repr(names[action])}"
             for path, _, action in case[:8]
         )
+
+
+def _open_place(case: Case, place: int) -> int:
+    is_open = 0 <= place < len(case) and case[place][2] < 0
+    require(is_open, f"there is no open place {place}")
+    return place

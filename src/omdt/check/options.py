@@ -55,8 +55,9 @@ class Options:
         An answer is tight at a state if no other answer that holds there leaves strictly fewer states of the region.
         A leaf around a state is cut out by at most k answers, and each can be replaced by a tight one.
         """
-        states = self.problem.regions[region]
-        right = self.problem.sides[states][:, self.problem.dividing(region)]
+        regions = self.problem.regions
+        states = regions.states[region]
+        right = regions.sides[states][:, regions.dividing(region)]
         answers = np.hstack([~right, right]).T
         patterns = [np.flatnonzero(tight).tolist() for tight in np.unique(_tight(answers), axis=0)]
         number = sum(math.comb(len(conditions), min(k, len(conditions))) for conditions in patterns)

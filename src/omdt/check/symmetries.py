@@ -18,11 +18,11 @@ class Renaming:
     actions: Ints
 
 
-def slack_of(problem: Problem, size: Size, renaming: Renaming) -> float:
+def slack_of(problem: Problem, size: Size, renaming: Renaming, pins: int = 0) -> float:
     """How much more a tree may return than the one that symmetries turn it into; raises if this is no symmetry.
 
-    A tree may be renamed once for every way to continue at each of its nodes, and anew whenever two leaves that act
-    alike become one.
+    A tree may be renamed once for every way to continue at each of its nodes, once for every action of each of its
+    pins, and anew whenever two leaves that act alike become one.
     """
     g, h, decisive, m, S, A = renaming.states, renaming.actions, problem.decisive, problem.model, problem.S, problem.A
     permutes = np.array_equal(np.sort(g), np.arange(S)) and np.array_equal(np.sort(h), np.arange(A))
@@ -41,6 +41,6 @@ def slack_of(problem: Problem, size: Size, renaming: Renaming) -> float:
     rewards = abs(problem.rewards[np.ix_(g, h)] - problem.rewards)
     start = abs(problem.initial[g] - problem.initial).sum()
     off = problem.error_of(rewards.max() + problem.discount * transitions.max() * problem.largest_return)
-    steps = 2 * size.leaves**2 * (A + problem.sides.shape[1])
+    steps = size.leaves * (2 * size.leaves * (A + problem.sides.shape[1]) + pins * A)
     slack: float = (off + start * problem.largest_return) * problem.mass * steps
     return slack * (1 + problem.rounding(8, 1.0))

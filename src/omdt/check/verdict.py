@@ -40,6 +40,7 @@ from .ruling import Ruling
 
 RANGES = "ranges"  # what the head of a certificate calls a proof by ranges of questions; others are proofs by cases
 
+MAX_PINS = 1000  # per case; what renamings may cost grows with them
 GUARANTEED = "guaranteed discounted return"  # the objective of a solution of an interval MDP
 
 Content: TypeAlias = Iterator[tuple[list[Json], bytes]]
@@ -171,7 +172,9 @@ class _Proof(NamedTuple):
         require(self.ruling is None, "a proof by cases is about all trees, not about those that obey rules")
         problem = Problem(model, claimed.questions, exact=exact)
         _check_questions(head, problem.sides.shape[1])
-        checker = Checker(problem, self.size, target)
+        pins = typed(head.get("pins", 0), int, "the number of pins per case")
+        readable(0 <= pins <= MAX_PINS, f"the certificate says that cases have up to {pins} pins")
+        checker = Checker(problem, self.size, target, pins)
         checker.follow(content)
         return replace(verdict, cases=checker.cases, claims=len(checker.claims), losses=len(checker.losses))
 

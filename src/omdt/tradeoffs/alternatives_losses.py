@@ -8,13 +8,12 @@ return enough are heard of through the observer. Symmetries are not used: they w
 import numpy as np
 
 from omdt import planning
-from omdt.mdp import Ints
 from omdt.methods.search.bounds.bases import Basis, budget_of
-from omdt.methods.search.bounds.protocol import Evidence
 from omdt.methods.search.exploration import Exploration
 from omdt.methods.search.knowledge import Knowledge
-from omdt.methods.search.nodes import Case, Goal, Node, OpenRegion, Partial
-from omdt.methods.search.partial_tree import HOLE, Tree
+from omdt.methods.search.nodes import Case, Goal, Node, Partial
+from omdt.methods.search.observing import Unobserved
+from omdt.methods.search.partial_tree import HOLE
 from omdt.methods.search.symmetry import Symmetries
 from omdt.tradeoffs.alternatives_branching import Parts, Waiting
 
@@ -58,25 +57,13 @@ class ByLosses:
         return Goal(np.inf, target, budget_of(self._knowledge.bases.losses.optimum, target))
 
 
-class _Listener:
-    """Takes the policies of complete trees, as an `Observer` of explorations."""
-
-    inherits_vectors = True
+class _Listener(Unobserved):
+    """Takes the policies of complete trees."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def closes(self, tree: Tree, evidence: Evidence | None) -> bool:
-        """As in `Observer`."""
-        return True
-
-    def evaluated(self, node: Node) -> None:
+    def evaluated(self, node: Node, basis: Basis) -> None:
         """As in `Observer`."""
         plays = self._parts.domains.plays(np.maximum(node.actions, 0))
         self._parts.collection.add(plays, self._parts.watch)
-
-    def branched(self, node: Node, place: OpenRegion, alike: Ints) -> None:
-        """As in `Observer`."""
-
-    def based(self, node: Node, basis: Basis) -> None:
-        """As in `Observer`."""

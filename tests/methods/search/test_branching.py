@@ -128,7 +128,9 @@ def test_a_state_is_pinned_to_one_of_the_actions_that_symmetries_exchange() -> N
     A, none = mdp.n_actions, 0
     branching = branching_of(model_of(mdp), symmetric=True)
     all_bits_alike = next(s for s in range(mdp.n_states - 1) if len(set(mdp.features[s])) == 1)
-    assert branching.pins(Partial(HOLE), all_bits_alike) == [0]
-    assert branching_of(model_of(mdp)).pins(Partial(HOLE), none) == list(range(A))
+    fixing = branching.fixing(branching.node(Partial(HOLE)), all_bits_alike)
+    assert branching.different_actions(fixing) == [0]
+    other = branching_of(model_of(mdp))
+    assert other.different_actions(other.fixing(other.node(Partial(HOLE)), none)) == list(range(A))
     pinned = Partial(HOLE, pins=((all_bits_alike, A - 1),))
     assert len(branching.alike(branching.node(pinned))) < len(branching.alike(branching.node(Partial(HOLE))))

@@ -81,8 +81,11 @@ def test_the_best_tree_is_found_if_it_returns_more_than_the_target(block: int) -
 
 
 def test_pinned_states_close_no_tree_that_reaches_the_target() -> None:
-    """Of the trees that return more than a raised target the best one is found; if there are none, the target holds."""
-    pins = 0
+    """Of the trees that return more than a target the best one is found; if there are none, the target holds.
+
+    Pins may come late, when some questions and leaves are decided already.
+    """
+    pins = late = 0
     for seed in range(150):
         rng = np.random.default_rng(80_000 + seed)
         task = RandomTask.random(rng, game)
@@ -95,11 +98,15 @@ def test_pinned_states_close_no_tree_that_reaches_the_target() -> None:
                 continue
             # The budget shrinks in between, as when a better tree is found.
             targets = [target - (optimum - target) * rng.random()] * int(rng.integers(4))
+            raised, unpinned = bool(rng.random() < 0.5), int(rng.integers(4))
             cases, closed, value = [root_of(knowledge)], -np.inf, -np.inf
             while cases:
                 now = targets.pop() if targets else target
-                goal = Goal(-np.inf, now, budget_of(optimum, now), raised=True, may_pin=True)
-                found = explore(knowledge, cases.pop(), goal, 8, Watch())
+                unpinned, case = unpinned - 1, cases.pop()
+                goal = Goal(-np.inf, now, budget_of(optimum, now), raised=raised, may_pin=unpinned < 0)
+                found = explore(knowledge, case, goal, 8, Watch())
+                first = not case.partial.pins and any(it.partial.pins for it in found.open)
+                late += first and case.partial.tree != HOLE
                 closed, value = max(closed, found.closed), max(value, found.value)
                 cases += found.open
                 pins = max([pins, *(len(partial.pins) for _, partial in found.open)])
@@ -107,6 +114,7 @@ def test_pinned_states_close_no_tree_that_reaches_the_target() -> None:
             assert value <= task.best + rounding, seed
             assert (value >= task.best - rounding) if target < task.best else (closed <= target + rounding), seed
     assert pins > 2
+    assert late > 10
 
 
 def test_a_complete_tree_is_closed_by_its_own_return() -> None:

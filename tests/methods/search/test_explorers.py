@@ -90,7 +90,7 @@ def summary(found: list[Findings]) -> list[tuple[object, ...]]:
 def expected() -> tuple[Goal, list[Case], list[tuple[object, ...]]]:
     """A goal, cases, and what one process finds."""
     them = Explorers(subject_of(), 1, None, Watch())
-    goal, cases = goal_of(them.knowledge, 0.35), cases_of(them.knowledge)
+    goal, cases = goal_of(them.knowledge, 0.2), cases_of(them.knowledge)
     return goal, cases, summary(explored(them, cases, goal))
 
 
@@ -239,7 +239,10 @@ def test_processes_tell_one_another_what_they_have_computed(expected: tuple[Goal
     assert them._heard == []
 
 
-def test_an_idle_process_takes_spare_jobs_last(expected: tuple[Goal, list[Case], Any]) -> None:
+@pytest.mark.parametrize(("spare_first", "expected_order"), [(False, [1, 2, 3, 0]), (True, [0, 1, 2, 3])])
+def test_an_idle_process_takes_spare_jobs_last_unless_it_is_their_turn(
+    expected: tuple[Goal, list[Case], Any], spare_first: bool, expected_order: list[int]
+) -> None:
     goal, cases, alone = expected
     order: list[int] = []
 
@@ -253,9 +256,21 @@ def test_an_idle_process_takes_spare_jobs_last(expected: tuple[Goal, list[Case],
     for job in (spare, *usual):
         them.submit(job)
     them._given = Given(Ordered(), them._subject)
-    them._hand_out()
+    them.prefer_spare(spare_first)
     assert summary([them.finish(job) for job in (spare, *usual)]) == alone
-    assert list(dict.fromkeys(order)) == [1, 2, 3, 0]
+    assert list(dict.fromkeys(order)) == expected_order
+
+
+def test_spare_jobs_are_left_to_other_processes(expected: tuple[Goal, list[Case], Any]) -> None:
+    """This process goes on with the usual ones meanwhile."""
+    goal, cases, _ = expected
+    them = Explorers(subject_of(), 2, None, Watch())
+    (spare,) = jobs_of(cases[:1], goal, spare=True)
+    them.submit(spare)
+    them._ready.append(Given(Never(), them._subject))
+    assert not them.explore_spare()
+    them._ready.clear()
+    assert them.explore_spare()
 
 
 @pytest.mark.parametrize("error", [BrokenExecutor("gone"), CancelledError(), TimeoutError(), LostWorkerError("lost")])

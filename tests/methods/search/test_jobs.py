@@ -68,6 +68,15 @@ def test_jobs_wait_in_order_and_spare_ones_apart() -> None:
     assert [queue.next_spare() for _ in range(2)] == [spare, None]
 
 
+def test_spare_jobs_come_last_in_batches_unless_it_is_their_turn() -> None:
+    queue = Queue()
+    first, second, spare, another = job(), job(), job(spare=True), job(spare=True)
+    for it in (spare, first, second, another):
+        queue.add(it)
+    assert queue.batch(2, spare_first=True) == [spare]
+    assert [queue.batch(2) for _ in range(3)] == [[first, second], [another], []]
+
+
 def test_what_is_done_waits_no_longer() -> None:
     queue, done, other = Queue(), job(), job()
     queue.add(done)

@@ -49,6 +49,15 @@ def test_likely_successors_come_first() -> None:
             assert np.all(np.diff(likely.probabilities[begin:end]) <= 0)
 
 
+def test_predecessors_are_the_states_that_lead_to_a_state() -> None:
+    rng = np.random.default_rng(2)
+    for mdp in [random_mdp(rng) for _ in range(20)] + [game(rng) for _ in range(20)]:
+        starts, states = model_of(mdp).predecessors
+        leads = (dense(mdp)[0] > 0).any(axis=1)
+        for t, (begin, end) in enumerate(pairwise(starts.tolist())):
+            assert states[begin:end].tolist() == np.flatnonzero(leads[:, t]).tolist()
+
+
 def test_the_optimum_is_that_of_all_policies() -> None:
     for seed in range(40):
         mdp = random_mdp(np.random.default_rng(seed))

@@ -9,7 +9,7 @@ from omdt.mdp import Ints
 from omdt.methods.search.bounds.bases import Basis
 from omdt.methods.search.bounds.protocol import Evidence
 from omdt.methods.search.exploration import Exploration
-from omdt.methods.search.nodes import Node, OpenRegion
+from omdt.methods.search.nodes import Node, OpenRegion, Partial
 from omdt.methods.search.observing import Observer, Unobserved
 from omdt.methods.search.partial_tree import HOLE, Leaf, Split, Tree, leaf_actions, replaced
 from omdt.watch import Watch
@@ -29,22 +29,23 @@ class Listener:
     closures: int = 0
     objections: int = 0
     bases: int = 0
+    inside: list[Basis] = field(default_factory=list)
 
-    def closes(self, tree: Tree, evidence: Evidence | None) -> bool:
-        assert tree in self.open
+    def closes(self, partial: Partial, evidence: Evidence | None) -> bool:
+        assert partial.tree in self.open
         if self.objects:
             self.objections += 1
             return False
         self.closures += 1
-        self.open.remove(tree)
+        self.open.remove(partial.tree)
         return True
 
-    def evaluated(self, node: Node) -> None:
+    def evaluated(self, node: Node, basis: Basis) -> None:
         assert not node.open
         self.open.remove(node.tree)
         self.evaluations += 1
 
-    def branched(self, node: Node, place: OpenRegion, alike: Ints) -> None:
+    def branched(self, node: Node, place: OpenRegion, alike: Ints, basis: Basis) -> None:
         assert place in node.open
         assert len(alike) == 0
         self.open.remove(node.tree)
@@ -53,11 +54,18 @@ class Listener:
         for k in range(40):
             self.open.add(replaced(node.tree, place.path, Split(k, HOLE, HOLE)))
 
-    def based(self, node: Node, basis: Basis) -> None:
-        assert node.tree in self.open
-        assert len(node.open) == 1
-        assert leaf_actions(node.tree) <= set(basis.actions.tolist())
+    def pinned(self, node: Node, state: int, alike: Ints, basis: Basis) -> None:
+        raise AssertionError("the goal does not let states be pinned")
+
+    def based(self, partial: Partial, basis: Basis, within: Basis) -> None:
+        assert partial.tree in self.open
+        assert leaf_actions(partial.tree) <= set(basis.actions.tolist())
+        assert not within.has_leaves
         self.bases += 1
+        self.inside.append(basis)
+
+    def left(self, basis: Basis) -> None:
+        assert self.inside.pop() is basis
 
 
 @pytest.mark.parametrize("objects", [False, True])
@@ -101,7 +109,8 @@ def test_unobserved_is_an_observer_that_is_always_convinced() -> None:
     exploration = Exploration(knowledge, basis, goal_of(knowledge, basis.losses.optimum - basis.budget), Watch())
     node = exploration._branching.node(root_of(knowledge).partial)
     assert observer.inherits_vectors
-    assert observer.closes(node.tree, None)
+    assert observer.closes(node.partial, None)
     nothing = np.zeros(0, dtype=np.int64)
-    assert [observer.evaluated(node), observer.branched(node, node.open[0], nothing)] == [None, None]
-    assert observer.based(node, basis) is None
+    assert [observer.evaluated(node, basis), observer.branched(node, node.open[0], nothing, basis)] == [None, None]
+    assert [observer.pinned(node, 0, nothing, basis), observer.based(node.partial, basis, basis)] == [None, None]
+    assert observer.left(basis) is None

@@ -153,10 +153,44 @@ def test_other_processes_work_on_raised_targets_when_they_are_idle() -> None:
     assert raised._jobs[0].spare
     assert raised._jobs[0] in raised._explorers._queue
     while raised.active:
+        assert not raised._explorers.explore_spare()
+        raised._explorers._ready = []
         while raised._explorers.explore_spare():
             pass
+        raised._explorers._ready = [Never()]
         raised.work(main)
     assert raised.proven < raised._incumbent.unrestricted
+
+
+@pytest.mark.parametrize("proof", ["tells nothing", "tells something", "leads"])
+@pytest.mark.parametrize("spent", [30.0, 100.0])
+def test_a_proof_that_tells_nothing_gets_less_of_the_time(proof: str, spent: float) -> None:
+    """It has three times the time of raised targets, or nine times, after a minute or where its bound is lower."""
+    raised, main = raised_of(model_of(environment("frozenlake_4x4"), 2, patience=0.0))
+    optimum = raised._incumbent.unrestricted
+    raised.proven = 0.9 * optimum
+    if proof != "tells nothing":
+        part = 0.99 if proof == "tells something" else 0.8
+        main = Frontier(root_of(raised._explorers.knowledge)._replace(bound=part * optimum))
+    raised._spent = spent
+    shares = []
+    for share in (3.5, 9.5):
+        raised._begun = raised._watch.worked - (share + 1) * spent
+        shares.append(raised._has_time(main))
+    leads = proof == "leads" or (proof == "tells something" and spent > 60)
+    assert shares == [not leads, True]
+
+
+@pytest.mark.parametrize("spent", [0.0, 1e9])
+def test_other_processes_take_raised_targets_first_when_these_have_time(spent: float) -> None:
+    """This process does not wait for them: the first cases take seconds."""
+    model = model_of(environment("frozenlake_4x4"), 2, raised_levels=(0.5,), patience=0.0)
+    raised, main = raised_of(model)
+    raised._spent = spent
+    raised._explorers._ready = [Never()]
+    raised.work(main)
+    assert raised._explorers._spare_first == (spent == 0.0)
+    assert raised._jobs[0].findings is None
 
 
 class Never:

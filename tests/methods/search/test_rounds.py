@@ -14,7 +14,7 @@ from omdt.methods.search.rounds import NEGLIGIBLE_SLACK
 from omdt.methods.search.settings import SearchSettings
 from omdt.rules import AvailableOnly
 from omdt.watch import Watch
-from random_mdps import symmetric_mdp
+from random_mdps import game, symmetric_mdp
 from search_parts import model_of, rounds_of, started
 from strategies import environment
 from tasks import RandomTask
@@ -60,6 +60,25 @@ def test_every_round_leaves_a_bound_above_the_best_tree_until_it_is_proven() -> 
         assert rounds._incumbent.value == pytest.approx(task.best, abs=2e-4 * max(abs(task.best), model.scale))
         done += rounds.count > 1
     assert done > 5
+
+
+def test_proofs_that_pin_find_the_best_tree() -> None:
+    pinned = 0
+    for seed in range(60):
+        task = RandomTask.random(np.random.default_rng(70_000 + seed), game)
+        rounds = rounds_of(Model.of(task.asked, SearchSettings(nodes_per_case=4), Watch()), gap=1e-6)
+        pins = False
+        for _ in range(300):
+            if rounds.done:
+                break
+            pins |= rounds.goal().may_pin
+            rounds.round(lambda: None)
+        scale = max(abs(task.best), rounds._model.scale)
+        assert rounds.done, seed
+        assert rounds._incumbent.value == pytest.approx(task.best, abs=2e-6 * scale), seed
+        assert rounds.bound >= task.best - 1e-9 * scale, seed
+        pinned += pins
+    assert pinned > 10
 
 
 def test_nodes_are_counted_and_the_first_rounds_are_short() -> None:

@@ -130,6 +130,26 @@ def test_local_search_climbs_while_the_fine_search_waits_and_before_it_begins(lo
     assert asked[-1] == proof._effort.tables
 
 
+@pytest.mark.parametrize(("solo_seconds", "starts"), [(0.0, 1), (1e9, 0)])
+def test_processes_start_before_the_last_climbs_where_tables_take_longer_than_that(
+    solo_seconds: float, starts: int
+) -> None:
+    proof, _, _ = both(
+        "frozenlake_8x8", 3, coarse_first_nodes=10, waiting_share=1e-9, solo_seconds=solo_seconds, climbing_share=0.0
+    )
+    while proof._fine is None:
+        proof.round(idle)
+    calls: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proof._fine.explorers, "start_processes", lambda: calls.append("start"))
+        patch.setattr(proof, "_climb", lambda seconds: (calls.append("climb"), seconds)[1])
+        patch.setattr(proof._fine, "round", lambda meanwhile: None)
+        while "climb" not in calls:
+            proof.round(idle)
+    assert calls == ["start"] * starts + ["climb"]
+    proof.stop()
+
+
 def test_the_clock_may_end_the_preparation() -> None:
     proof, _, watch = both("frozenlake_8x8", 3, coarse_first_nodes=1)
     proof.round(watch.interrupt)

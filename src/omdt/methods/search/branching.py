@@ -65,7 +65,7 @@ class Branching:
         """The nodes in which a region becomes a leaf, by action; without further open regions these are complete."""
         # Two sibling leaves with the same action are one leaf, which was examined before they were split.
         useless = sibling_action(node.tree, place.path)
-        for action in self._different_actions(alike):
+        for action in self.different_actions(alike):
             if action == useless or not self._model.allowed[place.region.states, action].all():
                 continue
             actions = node.actions.copy()
@@ -80,12 +80,13 @@ class Branching:
         for k in self._different_questions(place.region, alike).tolist():
             yield k, _child(node.partial, place.path, Split(k, HOLE, HOLE))
 
-    def pins(self, partial: Partial, state: int) -> list[int]:
-        """The actions that a state may be pinned to."""
-        alike = self.alike(self.node(partial))
-        return self._different_actions(alike[self._symmetries.states[alike, state] == state])
+    def fixing(self, node: Node, state: int) -> Ints:
+        """The symmetries that turn a node into itself and leave a state where it is."""
+        alike = self.alike(node)
+        fixing: Ints = alike[self._symmetries.states[alike, state] == state]
+        return fixing
 
-    def _different_actions(self, alike: Ints) -> list[int]:
+    def different_actions(self, alike: Ints) -> list[int]:
         """The actions, one of those that symmetries turn into one another."""
         actions = range(self._model.mdp.n_actions)
         return [action for action in actions if not np.any(self._symmetries.actions[alike, action] < action)]

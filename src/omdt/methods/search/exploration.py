@@ -16,10 +16,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from omdt.mdp import Bools, Floats
+from omdt.mdp import Floats
 from omdt.methods.search.bounds.bases import Basis
 from omdt.methods.search.bounds.loss_bound import LossBound
-from omdt.methods.search.bounds.pins import state_to_pin
 from omdt.methods.search.bounds.protocol import Bound, Bounded, LossEvidence, VectorEvidence
 from omdt.methods.search.bounds.ways import Ways
 from omdt.methods.search.branching import Branching
@@ -28,6 +27,7 @@ from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Case, Findings, Goal, Node, Partial
 from omdt.methods.search.observing import Observer, Unobserved
 from omdt.methods.search.partial_tree import HOLE, Tree
+from omdt.methods.search.pinning import Pinning
 from omdt.watch import OutOfTimeError, Watch
 
 UNOBSERVED = Unobserved()
@@ -39,12 +39,32 @@ def explore(knowledge: Knowledge, case: Case, goal: Goal, nodes: int, watch: Wat
         basis = knowledge.bases.general(goal, watch)
     except OutOfTimeError:
         return Findings([case], -np.inf, None, -np.inf, late=True)
-    if case.partial.pins:
-        pinned = knowledge.bases.pinned(case.partial.pins, basis, watch)
-        if pinned is None:
-            return Findings([], goal.target, None, -np.inf, 1)
-        basis = pinned
-    return Exploration(knowledge, basis, goal, watch).run(case, nodes)
+    return explore_case(knowledge, basis, case, goal, nodes, watch)
+
+
+def explore_case(
+    knowledge: Knowledge,
+    general: Basis,
+    case: Case,
+    goal: Goal,
+    nodes: int,
+    watch: Watch,
+    observer: Observer = UNOBSERVED,
+) -> Findings:
+    """Examine nodes below a case, given the basis of cases without pins."""
+    pins, closed = case.partial.pins, Findings([], goal.target, None, -np.inf, 1)
+    if not pins:
+        return Exploration(knowledge, general, goal, watch, observer).run(case, nodes)
+    basis = knowledge.bases.pinned(pins, general, watch)
+    if basis is None:
+        observer.closes(case.partial, LossEvidence(general))
+        return closed
+    observer.based(case.partial, basis, general)
+    if basis.budget <= 0:
+        observer.closes(case.partial, LossEvidence(basis))
+    found = closed if basis.budget <= 0 else Exploration(knowledge, basis, goal, watch, observer).run(case, nodes)
+    observer.left(basis)
+    return found
 
 
 class Exploration:
@@ -74,10 +94,10 @@ class Exploration:
         self._branching = Branching(knowledge, basis)
         self._losses = LossBound(basis)
         self._target, self._value = goal.target, goal.value
+        self._pinning = Pinning(knowledge, basis, goal, self._branching, observer)
         self._best: Tree | None = None
         self._completed, self._late = False, False
         self._closed, self._nodes = -np.inf, 0
-        self._with_more_pins: list[Case] = []
         self._counter = itertools.count()
         self._heap: list[tuple[float, int, Partial]] = []
 
@@ -97,7 +117,7 @@ class Exploration:
                 self._late = True
         remaining = [Case(-negated, partial) for negated, _, partial in sorted(self._heap, key=lambda it: it[:2])]
         self._late |= bool(remaining) and self._nodes < nodes
-        found = remaining + self._with_more_pins
+        found = remaining + self._pinning.cases
         return Findings(found, self._closed, self._best, self._value, self._nodes, self._late)
 
     def _push(self, bound: float, partial: Partial) -> None:
@@ -114,8 +134,11 @@ class Exploration:
         node = self._branching.node(partial)
         if not node.open:
             self._complete(of_parent, node)
-        elif self._goal.may_pin and partial.tree == HOLE:
-            self._pin_start(of_parent, partial)
+        elif not partial.pins and (start := self._pinning.next_state(node)) is not None:
+            self._pin(start, of_parent, node)
+        elif partial.pins and partial.tree == HOLE:
+            # The root is branched at once: what its tables would tell, those of its children tell sooner.
+            self._push(of_parent, replace(partial, choice=()))
         elif self._prefers_options(node):
             self._bound_by_options(of_parent, node)
         else:
@@ -134,7 +157,7 @@ class Exploration:
         found = self._asked(self._knowledge.options, node)
         blind = 0 if self._helps(of_parent, found.value) else 1
         bound = self._further(node, min(found.value, of_parent))
-        # The root is branched at once: what its tables would tell, those of its children tell sooner.
+        # The root is branched at once, as one with pins is.
         choice = () if node.tree == HOLE else None
         vector = self._inherited(node.partial, found)
         self._push(bound, replace(node.partial, vector=vector, choice=choice, blind=blind, by_options=True))
@@ -150,7 +173,8 @@ class Exploration:
         if bound > self._target and self._knowledge.bases.pays(node, self._basis):
             self._explore_around(bound, node)
             return
-        if bound > self._target and partial.pins and self._pin_another(bound, node):
+        if bound > self._target and partial.pins and (state := self._pinning.next_state(node)) is not None:
+            self._pin(state, bound, node)
             return
         blind, most = partial.blind, self._settings.blind_ancestors
         # Where losses cannot tell more either, options are asked again.
@@ -179,7 +203,7 @@ class Exploration:
     def _asked(self, bound: Bound, node: Node) -> Bounded:
         """What a bound tells, unless it closes the node and the observer objects."""
         found = bound.bound(node, self._target, self._watch)
-        if found.value <= self._target and not self._observer.closes(node.tree, found.evidence):
+        if found.value <= self._target and not self._observer.closes(node.partial, found.evidence):
             return replace(found, value=float(np.nextafter(self._target, np.inf)))
         return found
 
@@ -205,7 +229,7 @@ class Exploration:
         bound = min(bound, self._asked(self._losses, node).value)
         if bound > self._target:
             bound = min(bound, self._evaluate(node))
-            self._observer.evaluated(node)
+            self._observer.evaluated(node, self._basis)
         self._close(bound)
 
     def _evaluate(self, node: Node) -> float:
@@ -223,16 +247,17 @@ class Exploration:
     def _explore_around(self, bound: float, node: Node) -> None:
         """Explore a node with its own leaves as basis."""
         basis = self._knowledge.bases.around(node.actions, self._basis, self._target, self._watch)
-        self._observer.based(node, basis)
+        self._observer.based(node.partial, basis, self._basis)
         if basis.budget <= 0:
-            if self._observer.closes(node.tree, LossEvidence(basis)):
-                self._close(self._target)
-            else:
-                self._push(bound, replace(node.partial, choice=node.open[0].path, by_options=True))
+            closed = self._observer.closes(node.partial, LossEvidence(basis))
+            self._observer.left(basis)
+            other = replace(node.partial, choice=node.open[0].path, by_options=True)
+            self._close(self._target) if closed else self._push(bound, other)
             return
         goal = Goal(self._value, self._target, basis.budget)
         inner = Exploration(self._knowledge, basis, goal, self._watch, self._observer, self._chances)
         findings = inner.run(Case(bound, node.partial), self._settings.nodes_per_basis)
+        self._observer.left(basis)
         self._nodes += findings.nodes
         self._late |= findings.late
         self._close(findings.closed)
@@ -241,34 +266,9 @@ class Exploration:
         for case in findings.open:
             self._push(*case)
 
-    def _pin_start(self, bound: float, partial: Partial) -> None:
-        """Pin the first state, if there is one; with a pin, or without such a state, ask a first question."""
-        starts = np.flatnonzero(self._model.mdp.initial)
-        if partial.pins or len(starts) > 1 or self._knowledge.bases.undecided[starts[0]] >= 0:
-            self._push(bound, replace(partial, choice=()))
-        else:
-            self._pin(int(starts[0]), np.isfinite(self._basis.losses.delta[starts[0]]), bound, partial)
-
-    def _pin_another(self, bound: float, node: Node) -> bool:
-        """Pin one more state that is visited for sure and has few actions within the budget, if there is one."""
-        entered, certain = self._basis.entered, self._basis.tables.certain
-        pins = node.partial.pins
-        if not self._goal.may_pin or entered is None or certain is None or len(pins) >= self._settings.max_pins:
-            return False
-        within = certain < self._basis.budget
-        state = state_to_pin(entered, node.actions, within, self._settings.surviving_actions)
-        if state is not None:
-            self._pin(state, within[state], bound, node.partial)
-        return state is not None
-
-    def _pin(self, state: int, within: Bools, bound: float, partial: Partial) -> None:
-        """Replace a partial tree by those in which a state has one of the actions within the budget."""
-        for action in self._branching.pins(partial, state):
-            if within[action]:
-                pins = (*partial.pins, (state, action))
-                self._with_more_pins.append(Case(bound, replace(partial, pins=pins)))
-            else:
-                self._close(self._target)
+    def _pin(self, state: int, bound: float, node: Node) -> None:
+        if self._pinning.at(state, bound, node):
+            self._close(self._target)
 
     def _branch(self, bound: float, partial: Partial) -> None:
         """Replace a partial tree by those in which one more region is decided."""
@@ -284,16 +284,16 @@ class Exploration:
         # All of this comes before anything is changed, because time may be up in between.
         leaves = [(leaf, ways.loses_as_leaf(a)) for a, leaf in self._branching.leaves(node, place, alike)]
         splits = [(split, told and ways.loses_as_split(k)) for k, split in self._branching.splits(node, place, alike)]
-        self._observer.branched(node, place, alike)
+        self._observer.branched(node, place, alike, self._basis)
         for leaf, loses in leaves:
-            if loses and self._observer.closes(leaf.tree, LossEvidence(self._basis)):
+            if loses and self._observer.closes(leaf.partial, LossEvidence(self._basis)):
                 self._close(self._target)
             elif leaf.open:
                 self._push(bound, leaf.partial)
             else:
                 self._complete(bound, leaf)
         for split, loses in splits:
-            if loses and self._observer.closes(split.tree, LossEvidence(self._basis)):
+            if loses and self._observer.closes(split, LossEvidence(self._basis)):
                 self._close(self._target)
             else:
                 self._push(bound, split)

@@ -67,7 +67,7 @@ class Explorers:
         self._away: list[list[Job]] = []
         self._heard: list[News] = []
         self._pace = 1.0
-        self._lost, self._stopped = 0, False
+        self._lost, self._stopped, self._spare_first = 0, False, False
         self._awaited: tuple[Job, Watch] | None = None
         self._error: Exception | None = None
         self._ended: float | None = None
@@ -109,7 +109,8 @@ class Explorers:
         """
         while job.findings is None and not (self._watch.interrupted or self.out_of_memory):
             if self._watch.remaining > 0:
-                self._start_processes()
+                if self._watch.worked - self._began > self._settings.solo_seconds:
+                    self.start_processes()
                 self._help(job)
             elif self._is_away(job) and self._late_seconds < LATE_SECONDS:
                 self._wait(job)
@@ -119,10 +120,16 @@ class Explorers:
             raise self._error
         return job.furthest
 
-    def explore_spare(self) -> bool:
-        """Explore one spare job that waits, in this process; return whether there was one."""
+    def prefer_spare(self, spare_first: bool) -> None:
+        """Let others take spare jobs before usual ones, or only if nothing else waits."""
         with self._changed:
-            job = self._queue.next_spare() if self._given is None else None
+            self._spare_first = spare_first
+        self._hand_out()
+
+    def explore_spare(self) -> bool:
+        """Explore one spare job that waits, unless others do; return whether there was one."""
+        with self._changed:
+            job = self._queue.next_spare() if self.alone else None
         if job is not None:
             self._explore_here(job)
         return job is not None
@@ -130,6 +137,13 @@ class Explorers:
     def run_out_of_memory(self) -> None:
         """Explore no more because there is not enough memory."""
         self.out_of_memory = True
+
+    def start_processes(self) -> None:
+        """Start other processes where they are wanted; nobody waits until they are ready."""
+        if self._given is None and not (self._processes or self._stopped):
+            self._processes = [Process(self._subject) for _ in range(self._threads - 1)]
+            for process in self._processes:
+                process.start().add_done_callback(partial(self._started, process))
 
     def rest(self) -> None:
         """End the processes, whatever they are doing, until exploring has taken long enough again."""
@@ -213,14 +227,6 @@ class Explorers:
         with self._changed:
             return any(job in batch for batch in self._away)
 
-    def _start_processes(self) -> None:
-        """Start other processes if it is time for them; nobody waits until they are ready."""
-        wanted = self._given is None and not (self._processes or self._stopped)
-        if wanted and self._threads > 1 and self._watch.worked - self._began > self._settings.solo_seconds:
-            self._processes = [Process(self._subject) for _ in range(self._threads - 1)]
-            for process in self._processes:
-                process.start().add_done_callback(partial(self._started, process))
-
     def _started(self, helper: Helper, future: Future[None]) -> None:
         """Let a process explore that is ready."""
         with self._changed:
@@ -245,10 +251,7 @@ class Explorers:
     def _next_batch(self) -> list[Job]:
         """The jobs that are handed out together: several if they are short, but no more than a fair share."""
         share = 1 if self._given is not None else -(-self._queue.usual // (len(self._ready) + 1))
-        fitting = max(1, min(share, int(BATCH_SECONDS / self._pace)))
-        batch = [job for _ in range(fitting) if (job := self._queue.next_usual()) is not None]
-        spare = None if batch else self._queue.next_spare()
-        return batch if spare is None else [spare]
+        return self._queue.batch(max(1, min(share, int(BATCH_SECONDS / self._pace))), spare_first=self._spare_first)
 
     def _works(self, batch: list[Job]) -> list[Work]:
         deadline = time.time() + self._watch.remaining

@@ -67,7 +67,7 @@ class Job:
 
 
 class Queue:
-    """Jobs that wait for an explorer, first come, first served; spare ones come last."""
+    """Jobs that wait for an explorer, first come, first served; spare ones come last unless they are asked for."""
 
     def __init__(self) -> None:
         self._usual: deque[Job] = deque()
@@ -103,6 +103,14 @@ class Queue:
     def next_spare(self) -> Job | None:
         """The next spare job."""
         return _first(self._spare)
+
+    def batch(self, most: int, *, spare_first: bool = False) -> list[Job]:
+        """The next jobs for one explorer: a spare one, or up to so many usual ones."""
+        spare = self.next_spare() if spare_first else None
+        if spare is None:
+            usual = [job for _ in range(most) if (job := self.next_usual()) is not None]
+            spare = None if usual else self.next_spare()
+        return usual if spare is None else [spare]
 
     def _of(self, job: Job) -> deque[Job]:
         return self._spare if job.spare else self._usual

@@ -169,6 +169,14 @@ class Model:
         return self.topological is not None
 
     @cached_property
+    def predecessors(self) -> tuple[Ints, Ints]:
+        """[S + 1] where the predecessors of every state begin, and the states from which some action leads to it."""
+        P, S = self.mdp.transitions, self.mdp.n_states
+        rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+        steps = np.unique(P.indices.astype(np.int64) * S + rows // self.mdp.n_actions)
+        return np.searchsorted(steps, np.arange(S + 1) * S), steps % S
+
+    @cached_property
     def order(self) -> Ints | None:
         """[S] states in the order in which bounds sweep over them; None where inverses are faster."""
         if self.topological is not None:

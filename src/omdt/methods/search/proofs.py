@@ -42,26 +42,24 @@ def begin_proof(
         recorder = RangeRecorder(incumbent, limits.gap)
         return CoarseSearch(incumbent, local.questions, local.consider, limits, watch, recorder)
     if options.certificate is not None:
-        # A certificate by cases has no words for pinned states, nor for ranges of thresholds.
-        return fine(may_pin=False)
+        # A certificate by cases has no words for ranges of thresholds.
+        return fine()
     if searchable and settings.coarse_first_nodes == 0:
-        return fine(may_pin=True)
+        return fine()
     coarse = CoarseSearch(incumbent, local.questions, local.consider, limits, watch)
     if searchable:
         assert isinstance(local, LocalSearch), "with a discount and no rules but those about leaves, climbs have gains"
         climb = partial(climb_before, local)
-        return CoarseFirst(coarse, partial(fine, may_pin=True), watch, waiting=waiting, climb=climb)
+        return CoarseFirst(coarse, fine, watch, waiting=waiting, climb=climb)
     if incumbent.model.mdp.discount == 1 and task.only_leaf_rules:
         majorising = Majorising(incumbent, local.consider, limits, watch, options.executor)
         return CoarseFirst(coarse, majorising.begin, watch, waiting=waiting)
     return coarse
 
 
-def _fine(
-    incumbent: Incumbent, limits: Limits, watch: Watch, options: SearchOptions, kin: list[Rounds], *, may_pin: bool
-) -> Rounds:
+def _fine(incumbent: Incumbent, limits: Limits, watch: Watch, options: SearchOptions, kin: list[Rounds]) -> Rounds:
     """A fine search that shares what the first of its kin knows, or is the first itself."""
-    found = Rounds(incumbent, limits, watch, options.executor, may_pin=may_pin, kin=kin[0] if kin else None)
+    found = Rounds(incumbent, limits, watch, options.executor, kin=kin[0] if kin else None)
     if not kin:
         kin.append(found)
     return found

@@ -65,13 +65,16 @@ class RaisedTargets:
     def work(self, main: Frontier) -> None:
         """Work on the present level as long as it has time; on to the next one when it is answered.
 
-        Where other processes explore as well, they work on it whenever they would otherwise be idle.
+        Where other processes explore as well, they work on it, when it has time or they would otherwise be idle, and
+        this one goes on with the proof.
         """
         self._collect()
         while self._may_work(main):
             has_time = self._has_time(main)
             if not self._jobs and (has_time or self._explorers.others):
                 self._take()
+            # The first cases take seconds, in which nobody would put together the proof.
+            self._explorers.prefer_spare(has_time)
             if not has_time or not self._explorers.explore_spare():
                 return
             self._collect()
@@ -91,7 +94,8 @@ class RaisedTargets:
         """Whether the proof has had its share of the time of all processes."""
         settings = self._settings
         spent = self._spent + sum(job.taken for job in self._jobs)
-        leads = main.bound < self.proven or spent > settings.raised_seconds
+        tells = main.bound < self._incumbent.unrestricted
+        leads = main.bound < self.proven or (tells and spent > settings.raised_seconds)
         share = settings.leading_proof_share if leads else settings.proof_share
         seconds = (1 + self._explorers.others) * (self._watch.worked - self._begun) - spent
         return seconds > share * spent

@@ -6,7 +6,6 @@ Every region of a search has a number of its own, so that what is known about it
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from omdt.mdp import Bools, Floats, Ints
 
@@ -63,17 +62,16 @@ class Regions:
     def questions(self, region: Region) -> Ints:
         """The questions that divide the region, the first one of those that divide it alike."""
         if region.number not in self._questions:
-            divides, packed = self._divisions(region)
-            _, first = np.unique(packed, axis=1, return_index=True)
-            self._questions[region.number] = divides[np.sort(first)]
+            representatives = self.representatives(region)
+            self._questions[region.number] = np.flatnonzero(representatives == np.arange(len(representatives)))
         return self._questions[region.number]
 
     def representatives(self, region: Region) -> Ints:
         """[K] the question of `questions` that divides the region as each question does; −1 if it does not divide."""
-        divides, packed = self._divisions(region)
-        _, first, inverse = np.unique(packed, axis=1, return_index=True, return_inverse=True)
+        divides, divisions = self._divisions(region)
+        first: dict[bytes, int] = {}
         representatives = np.full(self.sides.shape[1], -1)
-        representatives[divides] = divides[first][inverse.ravel()]
+        representatives[divides] = [first.setdefault(it, k) for k, it in zip(divides.tolist(), divisions, strict=True)]
         return representatives
 
     def side_sums(self, region: Region, gains: Floats, questions: Ints | None = None) -> tuple[Floats, Floats]:
@@ -88,12 +86,13 @@ class Regions:
         sums: Floats = right.T @ gains
         return gains.sum(axis=0) - sums, sums
 
-    def _divisions(self, region: Region) -> tuple[Ints, NDArray[np.uint8]]:
-        """The questions that divide a region, and their answers as packed columns, alike for alike divisions."""
+    def _divisions(self, region: Region) -> tuple[Ints, list[bytes]]:
+        """The questions that divide a region, and the answers to each, which are alike for alike divisions."""
         inside = self.sides[region.states]
         normal = inside ^ inside[0]
         divides = np.flatnonzero(normal.any(axis=0))
-        return divides, np.packbits(normal[:, divides], axis=0)
+        packed = np.packbits(normal[:, divides].T, axis=1)
+        return divides, [answers.tobytes() for answers in packed]
 
 
 def key_of(states: Ints, n_states: int) -> bytes:

@@ -15,6 +15,7 @@ import numpy as np
 
 from omdt.limits import Limits
 from omdt.methods.search.bounds.bases import budget_of
+from omdt.methods.search.bounds.pins import may_pin
 from omdt.methods.search.explorers import Explorers
 from omdt.methods.search.frontier import Frontier
 from omdt.methods.search.incumbent import Best
@@ -39,7 +40,6 @@ class Rounds:
         limits: threads, memory, and whether nodes are limited.
         watch: the clock.
         executor: explores cases elsewhere; by default as many processes as the limits have threads.
-        may_pin: whether single states may be pinned for raised targets.
         kin: the search of the same task with another size, which has found the symmetries and knows much else.
 
     Attributes:
@@ -60,7 +60,6 @@ class Rounds:
         watch: Watch,
         executor: Executor | None = None,
         *,
-        may_pin: bool = True,
         kin: "Rounds | None" = None,
     ) -> None:
         model = incumbent.model
@@ -74,6 +73,8 @@ class Rounds:
         subject = Subject.of(model, symmetries, memory // 3 // limits.threads, shared=limits.threads > 1)
         known = None if kin is None else kin.explorers.knowledge
         self.explorers: Explorers = Explorers(subject, limits.threads, executor, watch, known)
+        self._may_pin = may_pin(model)
+        self._pinned: tuple[float, bool] = (np.inf, False)
         self.count = 0
         self._jobs: deque[Job] = deque()
         root = Case(incumbent.unrestricted, Partial(HOLE))
@@ -87,8 +88,7 @@ class Rounds:
             max_vectors=self._max_vectors,
             # A limit on nodes promises the same bound in every run.
             may_raise=limits.node_limit is None,
-            # What is not decided where pinned policies never go may be filled in with actions that are not allowed.
-            may_pin=may_pin and model.acyclic and model.task.allowed is None,
+            may_pin=self._may_pin,
         )
 
     @property
@@ -131,7 +131,14 @@ class Rounds:
         """The goal of the proof, with the incumbent as it is now."""
         target = self._incumbent.target
         needed = budget_of(self.explorers.knowledge.bases.losses.optimum, target)
-        return Goal(self._incumbent.value, target, self.main.budget_for(needed, self._model.settings.fresh_budget))
+        budget = self.main.budget_for(needed, self._model.settings.fresh_budget)
+        return Goal(self._incumbent.value, target, budget, may_pin=self._pins(budget))
+
+    def _pins(self, budget: float) -> bool:
+        """Whether the proof pins single states with this budget."""
+        if self._pinned[0] != budget:
+            self._pinned = budget, self.explorers.knowledge.bases.worth_pinning(budget)
+        return self._pinned[1]
 
     def rest(self) -> None:
         """End all processes that explore until others have had their turn."""

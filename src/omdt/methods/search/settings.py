@@ -159,6 +159,9 @@ class SearchSettings(ClimbingSettings):
     max_pinned_bases: int = 8
     """Sets of pins whose tables are kept."""
 
+    decided_visits: float = 0.1
+    """With pins, leaves have a basis of their own when they decide this part of the visits that are certain."""
+
     surviving_actions: float = 0.5
     """A state is pinned when at most this part of its actions is within the budget."""
 
@@ -198,11 +201,11 @@ class SearchSettings(ClimbingSettings):
     """Seconds of the proof per second of raised targets, of all processes together."""
 
     leading_proof_share: float = 9.0
-    """The same where the proof's own bound is the lower one, or raised targets have had their `raised_seconds`."""
+    """The same where the proof's own bound is the lower one, or tells anything after `raised_seconds`."""
 
     raised_seconds: float = 60.0
-    """Seconds of all processes together that raised targets may take before the proof has nearly all of the time: what
-    they tell soon, they tell by then, and proofs of minutes are not held up any longer."""
+    """Seconds of all processes together that raised targets may take before a proof that tells something has nearly all
+    of the time: what they tell soon, they tell by then, and proofs of minutes are not held up any longer."""
 
     nodes_per_raised_case: int = 16
     """Nodes per case and round with a raised target."""

@@ -183,6 +183,8 @@ class CoarseFirst:
         else:
             if self._fine.count == 0:
                 self._waited = self._waiting_seconds
+                if self._effort.tables > self._settings.solo_seconds:
+                    self._fine.explorers.start_processes()
                 self._climb(self._effort.tables)
             self._fine.round(meanwhile)
             self._fine_nodes += self._watch.nodes - before

@@ -8,11 +8,12 @@ import pytest
 from omdt import MDP
 from omdt.methods.search.bounds.bases import Bases, budget_of
 from omdt.methods.search.exploration import explore
-from omdt.methods.search.nodes import Goal
+from omdt.methods.search.nodes import Goal, Node, OpenRegion, Partial
+from omdt.methods.search.partial_tree import HOLE
 from omdt.rules import AvailableOnly
 from omdt.watch import OutOfTimeError, Watch
 from random_mdps import game, random_mdp
-from search_parts import all_policies, goal_of, knowledge_of, model_of, returns_of, root_of, rounds_of
+from search_parts import all_policies, goal_of, knowledge_of, model_of, returns_of, root_of, rounds_of, visits_of
 from strategies import environment
 
 
@@ -81,7 +82,7 @@ def test_the_general_basis_is_kept_for_its_budget_and_its_watch_is_new() -> None
     assert again.losses is first.losses
     assert again.tables._memory is first.tables._memory
     with pytest.raises(OutOfTimeError):
-        again.tables.loss(bases.regions.everything, 1, 2, 0.1)
+        again.tables.together(((bases.regions.everything, 0),), 0.1)
     other = bases.general(goal(bases, 0.31), Watch())
     assert other.losses is not first.losses
     assert other.budget < first.budget
@@ -130,6 +131,59 @@ def test_pins_beyond_the_budget_have_no_basis() -> None:
                 assert best <= target + 1e-9 * bases.model.scale, seed
                 without += 1
     assert without > 10
+
+
+def test_with_pins_a_node_deserves_a_basis_once_enough_of_the_certain_visits_are_decided() -> None:
+    bases = bases_of(game(np.random.default_rng(80_000)), decided_visits=0.25)
+    general = bases.general(goal(bases, bases.losses.optimum - 10 * bases.model.scale - 1.0), Watch())
+    pinned = bases.pinned(((start_of(bases), 0),), general, Watch())
+    assert pinned is not None
+    assert pinned.entered is not None
+    states = bases.regions.everything.states
+    by_visits = states[np.argsort(-pinned.entered[states])]
+    shares = np.cumsum(pinned.entered[by_visits]) / pinned.entered.sum()
+    assert shares[0] > 0.25
+    hole, rest = Partial(HOLE), (OpenRegion((), bases.regions.region(by_visits[1:]), 1),)
+    for decided, pays in ((by_visits[-1:], False), (by_visits[:1], True)):
+        actions = pinned.actions.copy()
+        actions[decided] = 0
+        assert bases.pays(Node(hole, actions, rest, 1), pinned) == pays
+        # Nothing more may grow.
+        assert not bases.pays(Node(hole, actions, rest, 0), pinned)
+    assert pinned.entered[by_visits[-1]] == 0.0
+
+
+def test_a_basis_of_leaves_with_pins_knows_what_is_visited() -> None:
+    sharper = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        mdp = game(rng)
+        bases, policies = bases_of(mdp), all_policies(mdp)
+        s = start_of(bases)
+        if not bases.model.decisive[s] or len(policies) > 3000:
+            continue
+        returns = returns_of(mdp, policies)
+        target = float(np.quantile(returns, rng.choice([0.5, 0.9]))) - 1e-6 * bases.model.scale
+        general = bases.general(goal(bases, target), Watch())
+        pinned = bases.pinned(((s, int(rng.integers(mdp.n_actions))),), general, Watch())
+        if pinned is None:
+            continue
+        actions, open_states = pinned.actions.copy(), bases.regions.everything.states
+        decided = open_states[(rng.random(len(open_states)) < 0.4) & (actions[open_states] < 0)]
+        actions[decided] = rng.integers(mdp.n_actions, size=len(decided))
+        if np.isinf(pinned.losses.delta[decided, actions[decided]]).any():
+            continue
+        around = bases.around(actions, pinned, target, Watch())
+        within = np.all((policies == actions) | (actions < 0), axis=1) & (returns > target)
+        if around.budget <= 0:
+            assert not within.any(), seed
+            continue
+        assert around.seen is not None
+        assert around.has_leaves
+        assert (visits_of(mdp, policies[within])[:, ~around.seen] <= 1e-12).all(), seed
+        assert around.losses.optimum >= returns[within].max(initial=-np.inf) - 1e-9 * bases.model.scale, seed
+        sharper += int(around.seen.sum() < pinned.seen.sum()) if pinned.seen is not None else 0
+    assert sharper > 5
 
 
 def test_regions_are_those_of_states_that_matter() -> None:

@@ -5,18 +5,9 @@ import pytest
 
 from omdt import MDP
 from omdt.methods.search.bounds.losses import Losses
-from omdt.methods.search.bounds.pins import followed, state_to_pin
+from omdt.methods.search.bounds.pins import first_state, followed, pins_tell, state_to_pin
 from random_mdps import game
-from search_parts import all_policies, model_of
-from tasks import dense
-
-
-def visits_of(mdp: MDP, policies: np.ndarray) -> np.ndarray:
-    """[n, S] discounted visits."""
-    P, _, initial, discount = dense(mdp)
-    systems = np.eye(mdp.n_states) - discount * P[np.arange(mdp.n_states), policies]
-    right = np.broadcast_to(initial[:, None], (*policies.shape, 1))
-    return np.linalg.solve(np.swapaxes(systems, 1, 2), right)[..., 0]
+from search_parts import all_policies, model_of, visits_of
 
 
 def test_where_policies_within_the_budget_go() -> None:
@@ -53,6 +44,43 @@ def test_where_policies_within_the_budget_go() -> None:
     assert unseen > 10
     assert entered > 20
     assert completed > 10
+
+
+def test_pins_tell_where_every_first_action_leaves_something_out() -> None:
+    told = untold = 0
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        model = model_of(game(rng))
+        policies = all_policies(model.mdp)
+        start = first_state(model, np.full(model.mdp.n_states, -1))
+        if len(policies) > 3000 or start is None:
+            continue
+        losses = Losses(model, model.optimal.value, model.allowed)
+        visits = visits_of(model.mdp, policies)
+        total = (visits * losses.delta[np.arange(model.mdp.n_states), policies]).sum(axis=1)
+        budget = float(np.quantile(total, rng.choice([0.05, 0.3, 0.9]))) + 1e-9
+        if not pins_tell(model, losses.delta, budget, start):
+            untold += 1
+            continue
+        told += 1
+        for first in np.unique(policies[total <= budget, start]):
+            within = (total <= budget) & (policies[:, start] == first)
+            surely = (visits[within] > 0).all(axis=0)
+            surely[start] = False
+            missing = [len(np.unique(policies[within, s])) < model.mdp.n_actions for s in np.flatnonzero(surely)]
+            assert any(missing), seed
+    assert told > 10
+    assert untold > 10
+
+
+def test_there_is_no_first_state_to_pin_if_there_are_several_or_its_action_is_decided() -> None:
+    P = np.zeros((2, 2, 2))
+    P[:, :, 1] = 1
+    one = model_of(MDP.from_dense(P, [[1, 0], [0, 1]], [1, 0], [[0], [1]]))
+    assert first_state(one, np.array([-1, -1])) == 0
+    assert first_state(one, np.array([0, -1])) is None
+    two = model_of(MDP.from_dense(P, [[1, 0], [0, 1]], [0.5, 0.5], [[0], [1]]))
+    assert first_state(two, np.array([-1, -1])) is None
 
 
 def test_staying_in_a_state_counts_until_it_is_left() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from omdt import MDP, planning
+from omdt.methods.search.bounds.floors import Divided, Floors
 from omdt.methods.search.bounds.losses import Losses
 from omdt.methods.search.bounds.tables import Tables
 from omdt.methods.search.model import Model
@@ -172,9 +173,57 @@ def test_questions_come_in_the_order_of_what_they_promise() -> None:
     model, losses = losses_of(environment("frozenlake_8x8"))
     table = tables_of(model, losses, 0.2)
     region = table.regions.everything
-    order = table.ordered_questions(region)
+    order = table.ordered_questions(region, 2, 0.0)
     assert sorted(order) == sorted(table.regions.questions(region).tolist())
     promise = [
         sum(losses.expected[part.states].sum(axis=0).min() for part in table.regions.split(region, k)) for k in order
     ]
     assert np.all(np.diff(promise) >= -1e-12)
+
+
+def test_last_questions_that_lose_enough_for_sure_are_left_out() -> None:
+    rng = np.random.default_rng(4)
+    model, losses = losses_of(game(rng))
+    certain = rng.random(losses.delta.shape)
+    table = tables_of(model, losses, 1e3, certain=certain)
+    region = table.regions.everything
+    questions = table.ordered_questions(region, 2, 0.0)
+    sure = {
+        k: sum(certain[part.states].sum(axis=0).min() for part in table.regions.split(region, k)) for k in questions
+    }
+    for enough in (0.0, float(np.median(list(sure.values()))) + 1e-9, np.inf):
+        assert table.ordered_questions(region, 1, enough) == [k for k in questions if sure[k] < enough]
+        assert table.ordered_questions(region, 2, enough) == questions
+
+
+class Unsure(Floors):
+    """Floors that tell of no question what is lost for sure."""
+
+    def divided(self, region: Region) -> Divided:
+        return super().divided(region)._replace(floors=np.full(len(self._regions.questions(region)), -np.inf))
+
+
+def test_what_is_left_out_would_not_have_changed_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    left_out = compared = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        model, losses = losses_of(game(rng), negligible_loss=1e-12)
+        budget = float(rng.choice([0.5, 1.0, 3.0])) * float(np.max(losses.expected)) + 1e-9
+        certain = rng.uniform(0.0, 3.0, model.mdp.n_states)[:, None] * losses.delta
+        table = tables_of(model, losses, budget, certain=certain)
+        with monkeypatch.context() as patched:
+            patched.setattr("omdt.methods.search.bounds.tables.Floors", Unsure)
+            plain = tables_of(model, losses, budget, certain=certain)
+        regions = table.regions
+        everything = regions.everything
+        for k in regions.questions(everything).tolist():
+            for number, region in enumerate(regions.split(everything, k)):
+                again = plain.regions.split(plain.regions.everything, k)[number]
+                for depth, leaves, part in ((1, 2, 0.3), (1, 2, 1.0), (2, 3, 1.0), (2, 4, 0.5)):
+                    found = table.loss(region, depth, leaves, part * budget)
+                    expected = plain.loss(again, depth, leaves, part * budget)
+                    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12 * budget), (seed, k, depth)
+                    compared += 0 < found < part * budget
+                    all_questions = table.ordered_questions(region, 2, part * budget)
+                    left_out += len(all_questions) - len(table.ordered_questions(region, 1, part * budget))
+    assert min(left_out, compared) > 50

@@ -21,7 +21,8 @@ def ground_of(proof: Proof, measures: Measures, watch: Watch | None = None) -> G
     """What losses are counted from without any leaves."""
     bases, watch = proof.knowledge.bases, Watch() if watch is None else watch
     basis = Basis(bases.undecided, bases.losses, bases.tables(bases.losses, measures.budget, Watch()))
-    return Ground(measures, basis, np.full(measures.problem.S, -1), 0, watch)
+    context = measures.context(bases.losses.values, np.full(measures.problem.S, -1))
+    return Ground(measures, basis, context, 0, watch)
 
 
 def test_claims_hold_for_every_tree_within_the_budget() -> None:
@@ -71,8 +72,8 @@ def test_leaves_lose_no_more_together_than_their_tree_does() -> None:
     measures = proof.measures(target)
     ground, optimum = ground_of(proof, measures), proof.knowledge.bases.losses.optimum
     positive = 0
-    for k in measures.problem.dividing(0):
-        left, right = measures.problem.split(0, k)
+    for k in measures.problem.regions.dividing(0):
+        left, right = measures.problem.regions.split(0, k)
         for first, second in product(range(4), repeat=2):
             case: check.Case = (((0,), left, first), ((1,), right, second))
             policy = np.where(proof.knowledge.model.sides[:, k], second, first)
@@ -110,8 +111,8 @@ def test_a_claim_that_is_needed_stronger_grows() -> None:
     measures = proof.measures(0.3)
     ground = ground_of(proof, measures)
     grown = 0
-    for k in measures.problem.dividing(0):
-        for region in measures.problem.split(0, k):
+    for k in measures.problem.regions.dividing(0):
+        for region in measures.problem.regions.split(0, k):
             size = check.Size(1, 2)
             values = []
             for part in (0.01, 0.1, 1.0):

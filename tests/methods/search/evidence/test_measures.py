@@ -49,20 +49,22 @@ def test_what_is_enough_is_a_little_more_than_the_budget() -> None:
 def test_children_are_those_of_the_checker_and_their_regions_have_an_origin() -> None:
     measures = lake().measures()
     root: check.Case = (((), 0, -1),)
-    children = measures.children(root, 0, measures.size)
-    assert children == measures.problem.children(root, 0, measures.size)
+    children = measures.origins.children(root, 0, measures.size)
+    assert children == measures.problem.regions.children(root, 0, measures.size)
     assert {label[0] for label, _ in children} == {"action", "question"}
     for (kind, k), case in children:
         if kind == "question":
             for side, (_, region, _) in enumerate(case):
-                parent, question, right = measures.origin(region)
-                assert measures.problem.split(parent, question)[right] == region
-                assert measures.problem.split(0, k)[side] == region
+                origin = measures.origins.of(region)
+                assert isinstance(origin, tuple)
+                parent, question, right = origin
+                assert measures.problem.regions.split(parent, question)[right] == region
+                assert measures.problem.regions.split(0, k)[side] == region
 
 
 @pytest.mark.parametrize("acyclic", [False, True])
 def test_what_is_written_shows_no_more_than_the_checker_finds(acyclic: bool) -> None:
-    shown_losses = shorter = 0
+    shown_losses = shorter = longer = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         proof = Proof.of(game(rng) if acyclic else any_mdp(rng), 1)
@@ -79,8 +81,12 @@ def test_what_is_written_shows_no_more_than_the_checker_finds(acyclic: bool) -> 
             if lost.values is None or lost.multiplier is None:
                 continue
             multiplier = None if np.isinf(lost.multiplier) else lost.multiplier
-            vector, shown = measures.shortest(context, nothing, forced, multiplier, lost.values)
+            # As if the search had found more: then fewer digits are not enough where λ is finite.
+            found_more = lost.value if rng.random() < 0.7 else np.inf
+            vector, shown = measures.shortest(context, nothing, forced, multiplier, lost.values, found_more)
             single = len(vector) == 4 * S
+            assert not single or multiplier is None or found_more < np.inf
+            longer += not single
             W = np.frombuffer(vector, dtype="<f4" if single else "<f8").astype(np.float64)
             assert (W >= 0).all()
             (found,) = check.losses_of(
@@ -95,13 +101,14 @@ def test_what_is_written_shows_no_more_than_the_checker_finds(acyclic: bool) -> 
             shorter += single
     assert shown_losses > 10
     assert shorter > 10
+    assert longer > 5
 
 
 def test_knowledge_and_checker_have_the_same_regions() -> None:
     proof = lake()
-    measures = proof.measures()
-    for k in measures.problem.dividing(0):
-        mine = measures.regions.split(measures.regions.everything, k)
-        theirs = measures.problem.split(0, k)
+    measures, regions = proof.measures(), proof.knowledge.bases.regions
+    for k in measures.problem.regions.dividing(0):
+        mine = regions.split(regions.everything, k)
+        theirs = measures.problem.regions.split(0, k)
         for region, number in zip(mine, theirs, strict=True):
-            assert region.states.tolist() == np.asarray(measures.problem.regions[number]).tolist()
+            assert region.states.tolist() == np.asarray(measures.problem.regions.states[number]).tolist()

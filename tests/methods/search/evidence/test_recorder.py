@@ -1,6 +1,7 @@
 """The recorder: what it writes convinces the checker, it objects to what would not, and interrupts leave no file."""
 
 import signal
+from collections import Counter
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from omdt.methods.search.evidence.grounds import Ground, StoppedError
 from omdt.methods.search.evidence.recorder import Recorder, prove
 from omdt.methods.search.nodes import Node, Partial
 from omdt.methods.search.partial_tree import HOLE
-from random_mdps import any_mdp, game, symmetric_mdp
+from random_mdps import any_mdp, game, symmetric_game, symmetric_mdp
 from strategies import environment
 from tasks import random_limits
+from thorough import sampled
 
 
 @pytest.mark.parametrize("block", range(2))
@@ -36,6 +38,43 @@ def test_what_is_written_convinces_the_checker(block: int, tmp_path: Path) -> No
         assert bound >= proof.best - rounding, seed
         assert bound <= proof.solution.value + proof.statement().room + rounding, seed
         assert proof.verdict(bound, tmp_path / "c").bound == bound, seed
+
+
+def pinned_proof(seed: int) -> Proof:
+    """The proof of a game, with settings that make all ways to pin common."""
+    rng = np.random.default_rng(seed)
+    mdp = symmetric_game(rng) if seed % 3 == 0 else game(rng)
+    fields = {
+        "max_pins": int(rng.choice([1, 2, 20])),
+        "surviving_actions": float(rng.choice([0.5, 1.0])),
+        "decided_visits": float(rng.choice([0.0, 0.1, 2.0])),
+        "max_pinned_bases": int(rng.choice([1, 8])),
+        "nodes_per_basis": int(rng.choice([1, 3, 500])),
+    }
+    return Proof.of(mdp, int(rng.integers(1, 3)), **fields)
+
+
+@pytest.mark.parametrize("block", sampled(range(10), 2))
+def test_proofs_with_pins_convince_the_checker(block: int, tmp_path: Path) -> None:
+    kinds: Counter[str] = Counter()
+    renamed = most_pins = 0
+    for seed in range(16 * block, 16 * block + 16):
+        proof = pinned_proof(seed)
+        for raised in (False, True):
+            statement = proof.statement(raised=raised)
+            bound = prove(tmp_path / "c", proof.knowledge, statement)
+            rounding = 1e-9 * max(abs(proof.best), proof.knowledge.model.scale)
+            assert proof.best - rounding <= bound <= proof.solution.value + statement.room + rounding, seed
+            assert proof.verdict(bound, tmp_path / "c").bound == bound, seed
+            if seed % 8 == 0:
+                assert proof.verdict(bound, tmp_path / "c", exact=True).bound == bound, seed
+            records = read(tmp_path / "c")
+            most_pins = max(most_pins, records[0][0][1].get("pins", 0))
+            kinds.update(record[0] for record, _ in records[1:])
+            renamed += sum(record[0] == "pin" and len(record[4]) > 0 for record, _ in records)
+    assert most_pins > 1
+    assert renamed > 0
+    assert all(kinds[kind] > 5 for kind in ("pin", "follow", "narrow", "part", "leave", "close", "loss")), kinds
 
 
 def lake() -> Proof:
@@ -87,10 +126,10 @@ def test_what_would_not_convince_the_checker_is_objected_to() -> None:
     listener = Recorder(BytesIO(), proof.knowledge, proof.statement())
     assert not listener.inherits_vectors
     root = Node(Partial(HOLE), np.full(16, -1), (), 3)
-    assert not listener.closes(root.tree, None)
+    assert not listener.closes(root.partial, None)
     # The optimal values are far above the target.
-    assert not listener.closes(root.tree, VectorEvidence(proof.knowledge.model.optimal.upper))
-    assert HOLE in listener._cases
+    assert not listener.closes(root.partial, VectorEvidence(proof.knowledge.model.optimal.upper))
+    assert ((), HOLE) in listener._cases
 
 
 def test_cases_without_evidence_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

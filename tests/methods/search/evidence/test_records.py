@@ -28,9 +28,10 @@ def begun(target: float = 0.4) -> tuple[BytesIO, Proof, Measures, Records, Groun
     proof = Proof.of(environment("frozenlake_4x4"), 2)
     measures, stream = proof.measures(target), BytesIO()
     bases = proof.knowledge.bases
-    records = Records(stream, measures, proof.mdp.discount, bases.losses)
+    records = Records(stream, measures, proof.mdp.discount, bases.losses, 0)
     basis = Basis(bases.undecided, bases.losses, bases.tables(bases.losses, measures.budget, Watch()))
-    ground = Ground(measures, basis, np.full(16, -1), records.next_number("context"), Watch())
+    context = measures.context(bases.losses.values, np.full(16, -1))
+    ground = Ground(measures, basis, context, records.next_number("context"), Watch())
     records.context(ground, basis.losses.values, None)
     return stream, proof, measures, records, ground
 
@@ -74,8 +75,8 @@ def test_numbers_count_records_of_a_kind() -> None:
 
 def test_closures_and_branches_are_single_lines() -> None:
     stream, _, _, records, ground = begun()
-    records.branch(0, 0, {("action", 3): 1, ("question", 2): 0})
-    records.close_by_value(1)
+    records.branch(ground, 0, 0, {("action", 3): 1, ("question", 2): 0})
+    records.close_by_value(1, ground)
     records.close_by_options(2, np.zeros(16))
     records.close(3, ground, Step("b", place=4))
     records.symmetry(check.Renaming(np.arange(16), np.arange(4)))
@@ -91,7 +92,7 @@ def test_closures_and_branches_are_single_lines() -> None:
 
 def test_what_a_step_rests_on_is_written_before_it_and_once() -> None:
     stream, _, measures, records, ground = begun()
-    case = measures.children((((), 0, -1),), 0, measures.size)[-1][1]
+    case = measures.origins.children((((), 0, -1),), 0, measures.size)[-1][1]
     regions = [region for _, region, _ in case]
     losses = [ProvenLoss(((region, 0),), None, np.zeros(16, dtype="<f4").tobytes(), np.inf) for region in regions]
     claim = RegionClaim(regions[0], check.Size(1, 2), [Step("b"), Step("s", losses=(losses[0],))], 0.5)

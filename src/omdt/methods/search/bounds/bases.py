@@ -12,7 +12,7 @@ import numpy as np
 from omdt.mdp import EPSILON, Bools, Floats, Ints
 from omdt.methods.search.bounds.losses import FINITE, Losses
 from omdt.methods.search.bounds.news import Exchange, Exchanges
-from omdt.methods.search.bounds.pins import SAFE_PRODUCT, followed
+from omdt.methods.search.bounds.pins import SAFE_PRODUCT, first_state, followed, may_pin, pins_tell
 from omdt.methods.search.bounds.tables import Tables
 from omdt.methods.search.model import Model
 from omdt.methods.search.nodes import Goal, Node, Pins
@@ -85,12 +85,22 @@ class Bases:
             self._general[goal.raised] = basis
         return basis.during(watch)
 
+    def worth_pinning(self, budget: float) -> bool:
+        """Whether states may be pinned, and pins tell something within a budget."""
+        start = first_state(self.model, self.undecided) if may_pin(self.model) else None
+        return start is not None and pins_tell(self.model, self.losses.delta, budget, start)
+
     def pays(self, node: Node, general: Basis) -> bool:
-        """Whether a node deserves a basis of its own: one region is open, enough may grow there, leaves are new."""
-        if len(node.open) > 1 or general.has_leaves or np.array_equal(node.actions, general.actions):
-            return False
-        few = self.model.mdp.n_states <= self.model.settings.cheap_states
-        if min(node.open[0].depth, node.spare) <= (0 if few else 1):
+        """Whether a node deserves a basis of its own: enough was decided since the present one, and more may grow."""
+        decided = (node.actions >= 0) & (node.actions != general.actions)
+        room = [min(o.depth, node.spare) for o in node.open]
+        if general.entered is not None:
+            part = self.model.settings.decided_visits
+            enough = general.entered[decided].sum() > part * general.entered.sum() and max(room) > 0
+        else:
+            few = self.model.mdp.n_states <= self.model.settings.cheap_states
+            enough = len(room) == 1 and not general.has_leaves and decided.any() and room[0] > (0 if few else 1)
+        if not enough:
             return False
         # Leaves that no policy within the budget plays have no best policy to count losses from.
         fixed = np.flatnonzero(node.actions >= 0)
@@ -101,21 +111,27 @@ class Bases:
 
         Without a positive budget no tree with these leaves returns more than the target.
         """
+        if general.seen is not None:
+            return replace(self._followed(actions, general, target, watch), has_leaves=True)
         losses = self._losses_around(actions, general.losses)
-        counted = losses if general.seen is None else losses.among(general.seen)
-        tables = self.tables(counted, budget_of(losses.optimum, target), watch, general.tables.regions)
-        return Basis(actions, losses, tables, has_leaves=True, seen=general.seen)
+        tables = self.tables(losses, budget_of(losses.optimum, target), watch, general.tables.regions)
+        return Basis(actions, losses, tables, has_leaves=True)
 
     def pinned(self, pins: Pins, general: Basis, watch: Watch) -> Basis | None:
-        """The basis of pinned states, of which the last few are kept; None if no tree with these is of interest."""
+        """The basis of pinned states, of which the last few are kept; None if one of the actions is beyond the budget.
+
+        Without a positive budget no tree with these pins returns more than the target.
+        """
         if any(np.isinf(general.losses.delta[pin]) for pin in pins):
             return None
         target = general.losses.optimum - general.budget
         basis = self._pinned.pop(pins, None)
         if basis is None or basis.budget != budget_of(basis.losses.optimum, target):
-            basis = self._pin(pins, general, target, watch)
-            if basis is None:
-                return None
+            actions = self.undecided.copy()
+            actions[[state for state, _ in pins]] = [action for _, action in pins]
+            basis = self._followed(actions, general, target, watch)
+            if basis.budget <= 0:
+                return basis
         settings, size = self.model.settings, 64 * self.model.mdp.rewards.size
         self._pinned[pins] = basis
         if len(self._pinned) > max(1, min(settings.max_pinned_bases, self._max_bytes // 8 // size)):
@@ -158,22 +174,20 @@ class Bases:
         exchange.add_excluded(np.isinf(losses.delta))
         return losses
 
-    def _pin(self, pins: Pins, general: Basis, target: float, watch: Watch) -> Basis | None:
-        """A new basis of pinned states.
+    def _followed(self, actions: Ints, general: Basis, target: float, watch: Watch) -> Basis:
+        """A new basis of pinned states, and of leaves, where no state is visited twice.
 
         Only what policies within the budget visit belongs to its regions: other states are told apart by nothing.
+        Without a positive budget it is about nothing.
         """
-        actions = self.undecided.copy()
-        actions[[state for state, _ in pins]] = [action for _, action in pins]
         losses = self._losses_around(actions, general.losses)
         budget = budget_of(losses.optimum, target)
+        if budget > 0:
+            actions, entered, seen = followed(self.model, losses.delta, budget, actions)
+            losses = self._losses_around(actions, general.losses)
+            budget = budget_of(losses.optimum, target)
         if budget <= 0:
-            return None
-        actions, entered, seen = followed(self.model, losses.delta, budget, actions)
-        losses = self._losses_around(actions, general.losses)
-        budget = budget_of(losses.optimum, target)
-        if budget <= 0:
-            return None
+            return Basis(actions, losses, self.tables(losses, budget, watch))
         regions = self.regions.among(np.flatnonzero(seen & (self.undecided < 0)))
         certain = SAFE_PRODUCT * entered[:, None] * np.minimum(losses.delta, FINITE)
         shares = self.model.settings.max_pinned_bases

@@ -103,8 +103,16 @@ class Solver(Protocol):
             memory: [S + 1, 2] from `no_memory`, for several calls that start from one another's policy.
         """
 
+    def start(self, forced: Ints, base: Ints) -> tuple[Ints, Floats]:
+        """A policy to start from that takes the given actions, and an empty memory."""
+
     def among(self, states: Bools) -> "Solver":
         """The same, but nothing is lost in other states; only where one pass over the states is enough."""
+
+
+def start(forced: Ints, base: Ints) -> tuple[Ints, Floats]:
+    """Where policy iteration starts: the base policy with the given actions, and no memory."""
+    return np.where(forced >= 0, forced, base), no_memory(len(forced))
 
 
 def no_memory(n_states: int) -> Floats:
@@ -153,6 +161,10 @@ class DenseSolver:
         """As in `Solver`."""
         return Cheapest(*cheapest_dense(costs, self.around, prices, policy, memory))
 
+    def start(self, forced: Ints, base: Ints) -> tuple[Ints, Floats]:
+        """As in `Solver`."""
+        return start(forced, base)
+
     def among(self, states: Bools) -> Solver:
         """As in `Solver`."""
         raise NotImplementedError("states can be visited again")
@@ -169,26 +181,49 @@ class SweptSolver:
         """As in `Solver`."""
         return Cheapest(*cheapest_swept(costs, self.order, self.sweeps, prices, policy, memory))
 
+    def start(self, forced: Ints, base: Ints) -> tuple[Ints, Floats]:
+        """As in `Solver`."""
+        return start(forced, base)
+
     def among(self, states: Bools) -> Solver:
         """As in `Solver`."""
         raise NotImplementedError("states can be visited again")
+
+
+class Backwards(NamedTuple):
+    """The way of one pass against the topological order.
+
+    Attributes:
+        order: states with all their successors before them.
+        indptr: [S + 1] where the predecessors of every state begin.
+        predecessors: the states from which some action leads to a state.
+        shrink: factor that makes up for all rounding: a value is rounded at every one of the steps it is made of.
+    """
+
+    order: Ints
+    indptr: Ints
+    predecessors: Ints
+    shrink: float
 
 
 class AcyclicSolver:
     """One backward pass over the states."""
 
     def __init__(self, model: Model, costs: Costs, order: Ints) -> None:
-        self.order = order
-        # A value is rounded at every one of the steps it is made of.
-        self.shrink = costs.shrink**model.mdp.n_states
+        self._way = Backwards(np.ascontiguousarray(order), *model.predecessors, costs.shrink**model.mdp.n_states)
+        self._nothing: Floats = np.empty((0, 2))
         self.visits: Floats = forward(model.arrays, order[::-1], costs.base, 1)
 
     def cheapest(self, costs: Costs, prices: Prices, policy: Ints, memory: Floats) -> Cheapest:
         """As in `Solver`."""
-        return Cheapest(*cheapest_acyclic(costs, self.order, self.shrink, prices))
+        return Cheapest(*cheapest_acyclic(costs, self._way, prices))
+
+    def start(self, forced: Ints, base: Ints) -> tuple[Ints, Floats]:
+        """As in `Solver`; one pass starts from nothing."""
+        return forced, self._nothing
 
     def among(self, states: Bools) -> "AcyclicSolver":
         """As in `Solver`."""
         some = copy(self)
-        some.order = self.order[states[self.order]]
+        some._way = self._way._replace(order=self._way.order[states[self._way.order]])
         return some

@@ -160,16 +160,23 @@ def cheapest_swept(costs, order, sweeps, prices, policy, memory):  # type: ignor
 
 
 @njit(cache=True)
-def cheapest_acyclic(costs, order, shrink, prices):  # type: ignore[no-untyped-def]
-    """As `cheapest_dense`, by one pass against the topological order."""
+def cheapest_acyclic(costs, way, prices):  # type: ignore[no-untyped-def]
+    """As `cheapest_dense`, by one pass against the topological order.
+
+    Only states in F and those that lead to some loss are looked at: elsewhere the base policy costs nothing.
+    """
     indptr, indices, data, delta, base = costs.indptr, costs.indices, costs.discounted, costs.delta, costs.base
     forced = prices.forced
     S, A = delta.shape
-    V, loss, total = np.zeros(S), np.zeros(S), np.zeros(S)
-    for s in order:
+    V, loss, total = np.zeros(S), np.empty(S), np.empty(S)
+    ahead = np.zeros(S, dtype=np.bool_)
+    bound, whole_loss, whole_total = 0.0, 0.0, 0.0
+    for s in way.order:
         weight, first, last = prices.outside, 0, A
         if forced[s] >= 0:
             weight, first, last = prices.inside, forced[s], forced[s] + 1
+        elif not ahead[s]:
+            continue
         best, choice = np.inf, base[s]
         # The optimal action comes first, because it is the cheapest wherever nothing ahead costs anything.
         for i in range(first - 1, last):
@@ -189,17 +196,24 @@ def cheapest_acyclic(costs, order, shrink, prices):  # type: ignore[no-untyped-d
                 best, choice = q, a
             if best == 0.0:
                 break
+        if not best > 0.0:
+            continue
         V[s] = best
-        if best > 0.0:
-            ahead_loss, ahead_total, stay = 0.0, delta[s, choice], 0.0
-            if forced[s] >= 0:
-                ahead_loss = delta[s, choice]
-            for k in range(indptr[s * A + choice], indptr[s * A + choice + 1]):
-                if indices[k] == s:
-                    stay += data[k]
-                else:
-                    ahead_loss += data[k] * loss[indices[k]]
-                    ahead_total += data[k] * total[indices[k]]
-            loss[s] = ahead_loss / (1 - stay)
-            total[s] = ahead_total / (1 - stay)
-    return (costs.initial @ V) * shrink, costs.initial @ loss, costs.initial @ total, V
+        ahead_loss, ahead_total, stay = 0.0, delta[s, choice], 0.0
+        if forced[s] >= 0:
+            ahead_loss = delta[s, choice]
+        for k in range(indptr[s * A + choice], indptr[s * A + choice + 1]):
+            t = indices[k]
+            if t == s:
+                stay += data[k]
+            elif V[t] > 0.0:
+                ahead_loss += data[k] * loss[t]
+                ahead_total += data[k] * total[t]
+        loss[s] = ahead_loss / (1 - stay)
+        total[s] = ahead_total / (1 - stay)
+        bound += costs.initial[s] * best
+        whole_loss += costs.initial[s] * loss[s]
+        whole_total += costs.initial[s] * total[s]
+        for k in range(way.indptr[s], way.indptr[s + 1]):
+            ahead[way.predecessors[k]] = True
+    return bound * way.shrink, whole_loss, whole_total, V

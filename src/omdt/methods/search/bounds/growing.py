@@ -32,8 +32,8 @@ class Table(Protocol):
     def together(self, leaves: tuple[tuple[Region, int], ...], enough: float) -> float:
         """What leaves lose together."""
 
-    def ordered_questions(self, region: Region) -> list[int]:
-        """The questions that divide a region, the most promising first."""
+    def ordered_questions(self, region: Region, depth: int, enough: float) -> list[int]:
+        """The questions that divide a region, the most promising first, without those that lose enough for sure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,8 @@ class Growth:
     def _splits(
         self, growing: Growing, place: OpenPlace, rest: tuple[OpenPlace, ...], elsewhere: float
     ) -> Iterator[Growing]:
-        for k in self.table.ordered_questions(place.region):
+        depth = min(place.depth, growing.spare)
+        for k in self.table.ordered_questions(place.region, depth, self.enough - elsewhere):
             left, right = (self._side(growing, place, k, to_right) for to_right in (False, True))
             loss = elsewhere + left.loss + right.loss
             if loss < self.enough:

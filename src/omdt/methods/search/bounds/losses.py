@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from omdt.mdp import EPSILON, Bools, Floats, Ints
-from omdt.methods.search.bounds.cheapest import Cheapest, Costs, Prices, Solver, no_memory, solver_for
+from omdt.methods.search.bounds.cheapest import Cheapest, Costs, Prices, Solver, solver_for
 from omdt.methods.search.model import Model
 from omdt.watch import Watch
 
@@ -104,10 +104,10 @@ class Losses:
             budget: β.
             enough: a bound as high as this is high enough.
         """
-        states = np.flatnonzero(forced >= 0)
-        if np.isinf(self.delta[states, forced[states]]).any():
+        states = (forced >= 0).nonzero()[0]
+        if self.delta[states, forced[states]].max(initial=0.0) == np.inf:
             return Lost(np.inf)
-        policy, memory = np.where(forced >= 0, forced, self.policy), no_memory(len(self.policy))
+        policy, memory = self._solver.start(forced, self.policy)
         tolerance, iterations = self.settings.loss_tolerance * budget, self.settings.loss_iterations
         free = Prices(forced, 1.0, 1.0, budget, tolerance, iterations)
         bound, loss, total, V = self._solver.cheapest(self._costs, free, policy, memory)
@@ -158,8 +158,7 @@ class Losses:
 
     def _cheapest(self, forced: Ints, tolerance: float) -> Cheapest:
         prices = Prices(forced, 1.0, 1.0, -np.inf, tolerance, self.settings.loss_iterations)
-        policy = np.where(forced >= 0, forced, self.policy)
-        return self._solver.cheapest(self._costs, prices, policy, no_memory(len(policy)))
+        return self._solver.cheapest(self._costs, prices, *self._solver.start(forced, self.policy))
 
 
 class _Secants:

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from omdt.mdp import EPSILON, Bools, Floats, Ints
+from omdt.methods.search.bounds.losses import FINITE
 from omdt.methods.search.model import Model
 
 SAFE_PRODUCT = 1 - 1e-9
@@ -44,6 +45,38 @@ def followed(model: Model, delta: Floats, budget: float, actions: Ints) -> Follo
     completed = actions.copy()
     entered, seen = _followed(model.arrays, model.topological, delta, budget, completed)
     return Followed(completed, entered, seen)
+
+
+def may_pin(model: Model) -> bool:
+    """Whether single states may be pinned."""
+    # What is not decided where pinned policies never go may be filled in with actions that are not allowed.
+    return model.acyclic and model.task.allowed is None
+
+
+def first_state(model: Model, actions: Ints) -> int | None:
+    """The state in which everything begins; None if there are several, or if its action is decided."""
+    starts = np.flatnonzero(model.mdp.initial)
+    return int(starts[0]) if len(starts) == 1 and actions[starts[0]] < 0 else None
+
+
+def pins_tell(model: Model, delta: Floats, budget: float, start: int) -> bool:
+    """Whether every first action leads to a state that is visited for sure and has an action beyond the budget.
+
+    Args:
+        model: the model.
+        delta: [S, A] losses of actions.
+        budget: what policies lose at most.
+        start: the first state.
+    """
+    for action in np.flatnonzero(delta[start] <= budget):
+        actions = np.full(len(delta), -1)
+        actions[start] = action
+        rest = budget - delta[start, action]
+        found = followed(model, delta, rest, actions)
+        beyond = SAFE_PRODUCT * found.entered[:, None] * np.minimum(delta, FINITE) > rest
+        if not beyond.any() and np.array_equal(found.actions, actions):
+            return False
+    return True
 
 
 def state_to_pin(entered: Floats, actions: Ints, within: Bools, part: float) -> int | None:

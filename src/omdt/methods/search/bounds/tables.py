@@ -19,6 +19,7 @@ from hashlib import blake2b
 import numpy as np
 
 from omdt.mdp import Floats, Ints
+from omdt.methods.search.bounds.floors import Floors
 from omdt.methods.search.bounds.growing import Growth
 from omdt.methods.search.bounds.losses import Losses
 from omdt.methods.search.bounds.news import Exchange, Known
@@ -64,11 +65,10 @@ class Entry:
 class _Memory:
     """What was computed for one budget; entries that cost least to compute again are dropped when it is full."""
 
-    def __init__(self, max_entries: int) -> None:
-        self.max_entries = max_entries
+    def __init__(self, max_entries: int, floors: Floors) -> None:
+        self.max_entries, self.floors = max_entries, floors
         self.entries: dict[Key, Entry] = {}
         self.leaves: dict[tuple[int, int], tuple[float, bool]] = {}
-        self.floors: dict[int, list[float]] = {}
         self.fixed: dict[bytes, Known] = {}
 
     def store(self, key: Key, entry: Entry) -> None:
@@ -118,8 +118,10 @@ class Tables:
         self.settings, self._watch, self._exchange = settings, watch, exchange
         self._negligible = settings.negligible_loss * budget
         self._work = 0
-        self._memory = _Memory(max_entries)
+        self._memory = _Memory(max_entries, Floors(losses, regions, certain))
         self._forced: Ints = np.full(losses.delta.shape[0], -1)
+        # A type that holds −1 and all actions: what is hashed per node is much shorter.
+        self._small = np.min_scalar_type(-losses.delta.shape[1])
 
     def during(self, watch: Watch) -> "Tables":
         """The same tables with the same memory; another watch ends their computations by an `OutOfTimeError`."""
@@ -137,6 +139,8 @@ class Tables:
 
     def leaf(self, region: Region, action: int, enough: float) -> float:
         """A lower bound, at most `enough`, on what one leaf loses in a region."""
+        if self._memory.floors.leaves(region)[action] >= enough:
+            return enough
         loss, exact = self._memory.leaves.get((region.number, action), (-np.inf, False))
         if not exact and loss < enough:
             loss, exact = self._memory.leaves[region.number, action] = self._leaf(region, action, enough)
@@ -147,9 +151,7 @@ class Tables:
         key = (b"", 0) if self._exchange is None else (key_of(region.states, len(self._forced)), action)
         if self._exchange is not None and (known := self._exchange.leaf(key, enough)) is not None:
             return known
-        loss = self._certain_loss(region, action)
-        if loss < enough:
-            loss = max(loss, self.together(((region, action),), enough))
+        loss = max(self._memory.floors.leaves(region)[action], self.together(((region, action),), enough))
         if self._exchange is not None:
             self._exchange.add_leaf(key, (loss, loss < enough))
         return loss, loss < enough
@@ -172,7 +174,7 @@ class Tables:
             actions: [S] those of the leaves, −1 elsewhere. Nodes that differ only in their questions have the same.
             enough: a loss as high as this is high enough.
         """
-        key = blake2b(actions.tobytes(), digest_size=16).digest()
+        key = blake2b(actions.astype(self._small).tobytes(), digest_size=16).digest()
         loss, exact = self._memory.fixed.get(key, (-np.inf, False))
         if not exact and loss < enough:
             self._watch.check()
@@ -180,12 +182,16 @@ class Tables:
             self._memory.store_fixed(key, (loss, loss < enough))
         return min(loss, enough)
 
-    def ordered_questions(self, region: Region) -> list[int]:
-        """The questions that divide a region, the most promising first."""
-        questions = self.regions.questions(region)
-        left, right = self.regions.side_sums(region, self.losses.expected[region.states], questions)
-        order = np.argsort(left.min(axis=1) + right.min(axis=1), kind="stable")
-        return [int(k) for k in questions[order]]
+    def ordered_questions(self, region: Region, depth: int, enough: float) -> list[int]:
+        """The questions that divide a region, the most promising first.
+
+        Args:
+            region: what they divide.
+            depth: how many questions may follow on a path, this one included.
+            enough: questions are left out if they are the last ones and lose as much as this for sure.
+        """
+        questions, floors = self._memory.floors.divided(region)
+        return [int(k) for k in (questions if depth > 1 else questions[floors < enough])]
 
     def _subtree(self, region: Region, key: Key) -> Tree:
         choice = self._entry(region, key, np.inf).choice
@@ -210,23 +216,12 @@ class Tables:
         self._memory.store(key, entry)
         return entry
 
-    def _certain_loss(self, region: Region, action: int) -> float:
-        """What every policy loses that takes an action in a whole region."""
-        if self.certain is None:
-            return 0.0
-        floors = self._memory.floors
-        if region.number not in floors:
-            floors[region.number] = self.certain[region.states].sum(axis=0).tolist()
-        return floors[region.number][action]
-
     def _best_leaf(self, region: Region, enough: float) -> tuple[float, Choice]:
-        order = np.argsort(self.losses.expected[region.states].sum(axis=0), kind="stable")
-        within = self.losses.delta[region.states].max(axis=0) < np.inf
+        floors = self._memory.floors.leaves(region)
         # Without an action within the budget, the most promising one stands for all of them.
-        best, choice = enough, int(order[0])
-        for action in order[within[order]].tolist():
-            loss = self.leaf(region, action, min(best, enough))
-            if loss < best:
+        best, choice = enough, next(iter(floors))
+        for action, floor in floors.items():
+            if floor < best and (loss := self.leaf(region, action, best)) < best:
                 best, choice = loss, action
             if best <= self._negligible:
                 return 0.0, Leaf(choice)
@@ -235,7 +230,7 @@ class Tables:
     def _best_split(self, region: Region, key: Key, enough: float, best: float, choice: Choice) -> tuple[float, Choice]:
         """The best question, where it is better than what was found before."""
         _, depth, leaves = key
-        for k in self.ordered_questions(region):
+        for k in self.ordered_questions(region, depth, best):
             left, right = self.regions.split(region, k)
             for left_leaves, right_leaves in _shares(depth, leaves):
                 limit = min(best, enough)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from omdt import check
-from omdt.mdp import Ints
 from omdt.methods.search.bounds.bases import Basis
-from omdt.methods.search.evidence.measures import Measures
+from omdt.methods.search.evidence.measures import Measures, Origins
 from omdt.watch import Watch
 
 
@@ -43,7 +42,7 @@ class Step:
         place: the place of a branch.
         losses: the losses of a sum.
         claims: the claims of a sum, or of halves, two for each way to share the leaves; None for no loss.
-        without: the state and the action that is left out.
+        without: the state and the action that is left out, if that has to be shown.
     """
 
     kind: str
@@ -77,65 +76,98 @@ class Ground:
     Args:
         measures: the checker's view of the task.
         basis: what the search counts losses from.
-        fixed: [S] the actions that belong to it, −1 elsewhere.
+        context: of the checker, without the actions that the search leaves out.
         number: that of its context in the certificate.
         watch: after an interrupt, a `StoppedError` is raised.
 
     Attributes:
         budget: β of the search.
-        context: of the checker, without the actions that the search leaves out.
+        origins: where the regions of the context come from.
+        leaves_out: whether its vectors may need that actions are left out; the checker does so by itself where it
+            follows policies.
     """
 
-    def __init__(self, measures: Measures, basis: Basis, fixed: Ints, number: int, watch: Watch) -> None:
-        self._measures, self._losses, self._tables, self._watch = measures, basis.losses, basis.tables, watch
-        self.budget, self.number = basis.budget, number
-        values = measures.problem.numbers(basis.losses.values)
-        self.context = check.make_context(measures.problem, values, fixed, measures.without, measures.bound)
+    def __init__(self, measures: Measures, basis: Basis, context: check.Context, number: int, watch: Watch) -> None:
+        self._measures, self._tables, self._watch = measures, basis.tables, watch
+        self.budget, self.number, self.context = basis.budget, number, context
+        self.origins = measures.origins if context.seen is None else Origins(context.regions)
+        self.leaves_out = bool((context.allowed & measures.without).any())
         self._leaves: dict[tuple[int, int], tuple[float, ProvenLoss | None]] = {}
         self._claims: dict[tuple[int, check.Size], tuple[float, RegionClaim | None]] = {}
 
+    def view(self, case: check.Case) -> check.Case:
+        """What the context sees of a case."""
+        view = self.context.view(self._measures.problem, case)
+        if self.context.seen is not None:
+            for (_, region, _), (_, part, _) in zip(case, view, strict=True):
+                self.origins.is_part(part, region)
+        return view
+
     def lost(
-        self, case: check.Case, size: check.Size, goal: float, before: Sequence[ProvenLoss] | None = None
+        self,
+        case: check.Case,
+        size: check.Size,
+        goal: float,
+        before: Sequence[ProvenLoss] | None = None,
+        pins: check.Pins = (),
     ) -> tuple[float, Step]:
         """What a case loses at least, as far as is needed to reach the goal, and the step that shows it.
 
         Args:
-            case: its fixed leaves and open places.
+            case: its fixed leaves and open places, as the context sees them.
             size: how large its completions may be.
             goal: the loss that is enough.
             before: what is known of some of the leaves; the others are then first tried by themselves.
+            pins: what is decided about single states.
         """
-        fixed = tuple((region, action) for _, region, action in case if action >= 0)
-        left_out = self._left_out(fixed)
+        states = self.origins.regions.states
+        fixed = tuple((r, action) for _, r, action in case if action >= 0 and len(states[r]))
+        left_out = self._left_out(fixed, pins)
         if left_out is not None:
-            return np.inf, Step("x", without=left_out)
-        total = 0.0
+            return np.inf, Step("x", without=left_out if self._measures.without[left_out] else None)
+        known = list(before or ())
+        apart, total = self._apart(fixed, known), 0.0
         claims: list[RegionClaim | None] = []
         for path, region, action in case:
             if action < 0:
-                claims.append(self.claim(region, size.below(case, path), goal - total))
-                total += _value(claims[-1])
-        known = list(before or ())
-        if before is not None or len(fixed) == 1:
+                below = size.below(case, path)
+                claims.append(self.claim(region, below, goal - apart - total))
+                total += self._claimed(claims[-1], region, below)
+        if total + apart < goal and (before is not None or len(fixed) == 1):
             alone = [leaf for leaf in fixed if not any(leaf in loss.leaves for loss in known)]
             known += [loss for leaf in alone if (loss := self._leaf(leaf, goal - total)) is not None]
-        apart = sum(loss.value for loss in known)
+            apart = self._apart(fixed, known)
         if total + apart < goal and len(fixed) > 1:
             together = self._inside(fixed, goal - total)
             if _value(together) > apart:
                 known, apart = [together] if together is not None else [], _value(together)
         return total + apart, Step("s", losses=tuple(known), claims=tuple(claims))
 
+    def _apart(self, fixed: tuple[tuple[int, int], ...], known: Sequence[ProvenLoss]) -> float:
+        """What leaves lose by what is known of some of them, and by their floors."""
+        floors, others = self.context.floors, set(fixed)
+        total = 0.0
+        for loss in known:
+            others -= set(loss.leaves)
+            total += max(loss.value, sum(floors.leaf(*leaf) for leaf in loss.leaves))
+        return total + sum(floors.leaf(*leaf) for leaf in others)
+
+    def _claimed(self, claim: RegionClaim | None, region: int, size: check.Size) -> float:
+        """What an open place loses by a claim and by its floor."""
+        return max(_value(claim), self.context.floors.place(region, size))
+
     def claim(self, region: int, size: check.Size, goal: float) -> RegionClaim | None:
         """A claim that reaches the goal, or as much as the tables know; None for no loss."""
         asked, known = self._claims.get((region, size), (0.0, None))
-        if goal <= asked or _value(known) >= goal:
+        if goal <= asked or self._claimed(known, region, size) >= goal:
             return known
         surplus = 1.0 if known is None else self._tables.settings.claim_surplus
         asked = min(self.budget, surplus * goal)
-        states = self._measures.regions.region(self._measures.problem.regions[region])
-        loss = self._tables.loss(states, size.depth, size.leaves, asked)
-        if loss > _value(known) + self._measures.tolerance(size):
+        states = self.origins.regions.states[region]
+        if len(states) == 0:
+            return None
+        loss = self._tables.loss(self._tables.regions.region(states), size.depth, size.leaves, asked)
+        if loss > self._claimed(known, region, size) + self._measures.tolerance(size):
             steps: list[Step] = []
             value = self._grow((((), region, -1),), size, loss, (), steps)
             if value > _value(known):
@@ -143,13 +175,20 @@ class Ground:
         self._claims[region, size] = (asked, known)
         return known
 
-    def _left_out(self, fixed: tuple[tuple[int, int], ...]) -> tuple[int, int] | None:
-        """A state of a leaf whose action is left out, and the action; None if there is none."""
+    def _left_out(self, fixed: tuple[tuple[int, int], ...], pins: check.Pins) -> tuple[int, int] | None:
+        """A state of a leaf or a pin whose action is left out, and the action; None if there is none."""
+        without, allowed = self._measures.without, self.context.allowed
+        for state, action in pins:
+            if without[state, action] or not allowed[state, action]:
+                return state, action
         for region, action in fixed:
-            states = self._measures.problem.regions[region]
-            out = self._measures.without[states, action]
-            if out.any():
-                return int(states[np.argmax(out)]), action
+            states = self.origins.regions.states[region]
+            apart = without[states, action] | ~allowed[states, action]
+            for state, pinned in pins:
+                if pinned != action:
+                    apart |= states == state
+            if apart.any():
+                return int(states[np.argmax(apart)]), action
         return None
 
     def _grow(
@@ -171,7 +210,7 @@ class Ground:
             before = step.losses
         place = min(opens, key=lambda i: (size.below(case, case[i][0]).depth, i))
         steps.append(Step("b", place=place))
-        children = self._measures.children(case, place, size)
+        children = self.origins.children(case, place, size)
         return min((self._grow(child, size, goal, before, steps) for _, child in children), default=np.inf)
 
     def _halves(self, case: check.Case, size: check.Size, goal: float) -> tuple[float, Step]:
@@ -180,9 +219,10 @@ class Ground:
         least = np.inf
         for shares in size.shares():
             left = self.claim(case[0][1], shares[0], goal)
-            right = self.claim(case[1][1], shares[1], goal - _value(left))
+            lost = self._claimed(left, case[0][1], shares[0])
+            right = self.claim(case[1][1], shares[1], goal - lost)
             claims += [left, right]
-            least = min(least, _value(left) + _value(right))
+            least = min(least, lost + self._claimed(right, case[1][1], shares[1]))
         return least, Step("h", claims=tuple(claims))
 
     def _leaf(self, leaf: tuple[int, int], goal: float) -> ProvenLoss | None:
@@ -201,12 +241,12 @@ class Ground:
         measures = self._measures
         forced = np.full(measures.problem.S, -1)
         for region, action in leaves:
-            forced[measures.problem.regions[region]] = action
-        lost = self._losses.inside(forced, self.budget, goal)
+            forced[self.origins.regions.states[region]] = action
+        lost = self._tables.losses.inside(forced, self.budget, goal)
         if lost.multiplier is None or lost.values is None:
             return None
         finite = None if np.isinf(lost.multiplier) else float(lost.multiplier)
-        vector, value = measures.shortest(self.context, measures.without, forced, finite, lost.values)
+        vector, value = measures.shortest(self.context, measures.without, forced, finite, lost.values, lost.value)
         return ProvenLoss(leaves, finite, vector, value) if value > 0 else None
 
 

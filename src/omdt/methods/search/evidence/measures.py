@@ -43,13 +43,51 @@ class Statement:
     rules: dict[str, check.Json] | None = None
 
 
+Origin = tuple[int, int, int] | int
+"""A region, a question and a side of it; or the region of which a context sees a part."""
+
+
+class Origins:
+    """Where regions come from, so that a certificate can tell of each of them how it is made.
+
+    Attributes:
+        regions: of the checker.
+        numbers: by region, its number in the certificate, once it is written.
+    """
+
+    def __init__(self, regions: check.Regions) -> None:
+        self.regions = regions
+        self.numbers: dict[int, int] = {}
+        self._origin: dict[int, Origin] = {}
+
+    def children(
+        self, case: check.Case, place: int, size: check.Size, questions: list[int] | None = None
+    ) -> list[tuple[tuple[str, int], check.Case]]:
+        """The cases that take the place of one, as in the checker; where their regions come from is remembered."""
+        children = self.regions.children(case, place, size, questions)
+        region = case[place][1]
+        for (kind, k), _ in children:
+            if kind == "question":
+                for side, number in enumerate(self.regions.split(region, k)):
+                    self._origin.setdefault(number, (region, k, side))
+        return children
+
+    def is_part(self, region: int, whole: int) -> None:
+        """Remember that a region is what a context sees of another one."""
+        self._origin.setdefault(region, whole)
+
+    def of(self, region: int) -> Origin:
+        """Where a region comes from."""
+        return self._origin[region]
+
+
 class Measures:
     """The checker's view of a task.
 
     Attributes:
         problem: the task as the checker sees it.
         size: how large trees may be.
-        regions: those of the search.
+        origins: where the regions of cases come from.
         bound: no case may return more; it rises when a tree is evaluated that does.
         lowered: the part by which losses are written lower than they were found.
         budget: the loss, from the unrestricted optimum, of a tree that returns as much as the target.
@@ -63,11 +101,12 @@ class Measures:
         # What a violation is rounded by counts for the loss divided by 1 − γ.
         self.lowered = LOSS_MARGIN + 2 * self.problem.terms * EPSILON / float(self.problem.contraction)
         self.size = check.Size(size.depth, size.leaves)
-        self.regions = knowledge.bases.regions
         self.bound = statement.target + MARGIN * statement.room
         self.budget = budget_of(knowledge.bases.losses.optimum, statement.target)
         self.without: Bools = np.zeros((self.problem.S, self.problem.A), dtype=np.bool_)
-        self._origin: dict[int, tuple[int, int, int]] = {}
+        self.origins = Origins(self.problem.regions)
+        self.origins.numbers[0] = 0
+        self.following = check.Following(self.problem)
 
     def leave_out(self, without: Bools) -> None:
         """Leave actions [S, A] out from now on."""
@@ -76,6 +115,10 @@ class Measures:
     def raise_bound(self, least: float) -> None:
         """Let no case close below a value that a tree returns."""
         self.bound = max(self.bound, least)
+
+    def context(self, values: Floats, fixed: Ints) -> check.Context:
+        """What the checker counts losses from, given U [S] and the actions [S] of leaves, −1 elsewhere."""
+        return check.make_context(self.problem, self.problem.numbers(values), fixed, self.without, self.bound)
 
     def enough(self, context: check.Context) -> float:
         """The loss that convinces the checker that a case exceeds the budget of a context."""
@@ -90,33 +133,41 @@ class Measures:
         """By how much a claim about trees of a size may miss what the tables say."""
         return size.leaves * self.digits + 1e-11 * self.budget
 
-    def children(self, case: check.Case, place: int, size: check.Size) -> list[tuple[tuple[str, int], check.Case]]:
-        """The cases that take the place of one, as in the checker; where their regions come from is remembered."""
-        children = self.problem.children(case, place, size)
-        region = case[place][1]
-        for (kind, k), _ in children:
-            if kind == "question":
-                for side, number in enumerate(self.problem.split(region, k)):
-                    self._origin.setdefault(number, (region, k, side))
-        return children
-
-    def origin(self, region: int) -> tuple[int, int, int]:
-        """The region, the question and the side that a region comes from."""
-        return self._origin[region]
-
     def shortest(
-        self, context: check.Context, without: Bools, forced: Ints, multiplier: float | None, values: Floats
+        self,
+        context: check.Context,
+        without: Bools,
+        forced: Ints,
+        multiplier: float | None,
+        values: Floats,
+        lost: float,
     ) -> tuple[bytes, float]:
-        """A vector of costs with as few digits as needed, and the loss it shows; infinite if λ is (None)."""
+        """A vector of costs with as few digits as needed, and the loss it shows; infinite if λ is (None).
+
+        Args:
+            context: what losses are counted from.
+            without: [S, A] actions that are left out.
+            forced: [S] the actions of leaves, −1 elsewhere.
+            multiplier: λ.
+            values: [S] costs of the cheapest policy.
+            lost: what the search found that they show.
+        """
         W = np.maximum(values, 0.0)
-        single = W.astype(np.float32)
-        short = np.maximum(np.where(single > W, np.nextafter(single, np.float32(-1)), single), np.float32(0))
-        pending = [check.Pending(forced, multiplier, vector, None, "") for vector in (W, short.astype(np.float64))]
-        exact, rounded = check.losses_of(self.problem, context, without, pending)
+        short = W.astype(np.float32)
+        short = np.maximum(np.where(short > W, np.nextafter(short, np.float32(-1)), short), np.float32(0))
+
+        def shown(vector: Floats) -> float:
+            return check.losses_of(
+                self.problem, context, without, [check.Pending(forced, multiplier, vector, None, "")]
+            )[0]
+
+        rounded = shown(short.astype(np.float64))
         if multiplier is None:
             needed = self.enough(context)
-            return (short if rounded >= needed else W).tobytes(), np.inf if exact >= needed else 0.0
+            if rounded >= needed:
+                return short.tobytes(), np.inf
+            return W.tobytes(), np.inf if shown(W) >= needed else 0.0
         lowered = self.lowered * (float(W.max()) + multiplier * abs(context.budget))
-        if rounded >= exact - self.digits:
+        if rounded >= lost - self.digits:
             return short.tobytes(), rounded - lowered
-        return W.tobytes(), exact - lowered
+        return W.tobytes(), shown(W) - lowered

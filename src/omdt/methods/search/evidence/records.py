@@ -12,7 +12,7 @@ from omdt.errors import FalseClaimError
 from omdt.mdp import EPSILON, Bools, Floats
 from omdt.methods.search.bounds.losses import Losses
 from omdt.methods.search.evidence.grounds import Ground, ProvenLoss, RegionClaim, Step
-from omdt.methods.search.evidence.measures import Measures
+from omdt.methods.search.evidence.measures import Measures, Origins
 from omdt.questions import to_dict
 
 Json = int | float | str | None | Sequence["Json"]
@@ -26,9 +26,10 @@ class Records:
         measures: the checker's view of the task.
         discount: of the MDP.
         losses: from the unrestricted optimum, which show why actions are left out.
+        pins: how many a case may have.
     """
 
-    def __init__(self, stream: BinaryIO, measures: Measures, discount: float, losses: Losses) -> None:
+    def __init__(self, stream: BinaryIO, measures: Measures, discount: float, losses: Losses, pins: int) -> None:
         self._measures, self._losses = measures, losses
         self._free: check.Context | None = None
         problem, size, statement = measures.problem, measures.size, measures.statement
@@ -41,6 +42,8 @@ class Records:
             "discount": discount,
             "policy": check.policy_digest(statement.policy),
         }
+        if pins > 0:
+            head["pins"] = pins
         if statement.objective is not None:
             head["objective"] = statement.objective
         if statement.questions is not None:
@@ -49,7 +52,7 @@ class Records:
             head["rules"] = statement.rules
         self._writer = Writer(stream, head)
         self._written: Bools = np.zeros((problem.S, problem.A), dtype=np.bool_)
-        self._region_numbers = {0: 0}
+        self._regions = 1
         self._count: Counter[str] = Counter()
 
     def end(self) -> None:
@@ -72,9 +75,28 @@ class Records:
         self._left_out(without & (delta < lowest))
         self._writer.write("context", case, raw=values.astype("<f8").tobytes())
 
-    def branch(self, case: int, place: int, left_out: dict[tuple[str, int], int]) -> None:
+    def follow(self, ground: Ground, case: int, within: Ground) -> None:
+        """Write that the checker makes a context of its own for a case with pins, while the case is still open."""
+        assert ground.context.seen is not None, "the context was made by following policies"
+        self._writer.write("follow", case, within.number, raw=np.packbits(ground.context.seen).tobytes())
+
+    def leave_all_out(self) -> None:
+        """Write why every action is left out that is; what the checker finds by following policies depends on it."""
+        self._left_out(self._measures.without)
+
+    def leave(self, ground: Ground) -> None:
+        """Write that a context is of no use any more, nor what was proven relative to it."""
+        self._writer.write("leave", ground.number)
+
+    def branch(self, ground: Ground, case: int, place: int, left_out: dict[tuple[str, int], int]) -> None:
         """Write that a case is branched at a place, and what symmetries make superfluous there."""
-        self._writer.write("branch", case, place, [[*label, by] for label, by in left_out.items()])
+        within = [] if ground.context.seen is None else [ground.number]
+        kind = "narrow" if within else "branch"
+        self._writer.write(kind, *within, case, place, [[*label, by] for label, by in left_out.items()])
+
+    def pin(self, ground: Ground, case: int, state: int, left_out: dict[int, int]) -> None:
+        """Write that a case is divided by the action of a state, and what symmetries make superfluous there."""
+        self._writer.write("pin", ground.number, case, state, [[action, by] for action, by in left_out.items()])
 
     def close(self, case: int, ground: Ground, step: Step) -> None:
         """Write that a case is closed by losses."""
@@ -84,32 +106,41 @@ class Records:
         """Write that a case is closed by a vector."""
         self._writer.write("close", case, 0, ["options"], raw=values.astype("<f8").tobytes())
 
-    def close_by_value(self, case: int) -> None:
+    def close_by_value(self, case: int, ground: Ground) -> None:
         """Write that a case is closed because its tree returns no more than the bound."""
-        self._writer.write("close", case, 0, ["value"])
+        self._writer.write("close", case, 0 if ground.context.seen is None else ground.number, ["value"])
 
     def next_number(self, kind: str) -> int:
         """The number of the next record of a kind."""
         self._count[kind] += 1
         return self._count[kind] - 1
 
-    def _region(self, region: int) -> int:
+    def _region(self, ground: Ground, region: int) -> int:
         """The number of a region in the certificate, where it is written if it is new."""
-        if region not in self._region_numbers:
-            parent, k, side = self._measures.origin(region)
-            number = self._region(parent)
-            self._writer.write("region", number, k, side)
-            self._region_numbers[region] = len(self._region_numbers)
-        return self._region_numbers[region]
+        return self._written_region(ground.origins, region, ground.number)
+
+    def _written_region(self, origins: Origins, region: int, context: int) -> int:
+        if region not in origins.numbers:
+            origin = origins.of(region)
+            if isinstance(origin, int):
+                whole = self._written_region(self._measures.origins, origin, context)
+                self._writer.write("part", context, whole)
+            else:
+                parent, k, side = origin
+                self._writer.write("region", self._written_region(origins, parent, context), k, side)
+            origins.numbers[region] = self._regions
+            self._regions += 1
+        return origins.numbers[region]
 
     def _step(self, ground: Ground, step: Step) -> list[Json]:
         """A step as it is written, after all it rests on."""
         if step.kind == "b":
             return ["b", step.place]
-        if step.without is not None:
-            needed = np.zeros_like(self._written)
-            needed[step.without] = True
-            self._left_out(needed)
+        if step.kind == "x":
+            if step.without is not None and not self._written[step.without]:
+                needed = np.zeros_like(self._written)
+                needed[step.without] = True
+                self._left_out(needed)
             return ["x"]
         claims = [-1 if claim is None else self._claim(ground, claim) for claim in step.claims]
         if step.kind == "h":
@@ -119,23 +150,24 @@ class Records:
     def _claim(self, ground: Ground, claim: RegionClaim) -> int:
         if claim.number < 0:
             steps = [self._step(ground, step) for step in claim.steps]
-            region = self._region(claim.region)
+            region = self._region(ground, claim.region)
             self._writer.write("claim", ground.number, region, claim.size.depth, claim.size.leaves, steps)
             claim.written(self.next_number("claim"))
         return claim.number
 
     def _loss(self, ground: Ground, loss: ProvenLoss) -> int:
         if loss.number < 0:
-            leaves = [[self._region(region), action] for region, action in loss.leaves]
-            self._left_out(self._violated(ground.context, loss))
+            leaves = [[self._region(ground, region), action] for region, action in loss.leaves]
+            if ground.leaves_out:
+                self._left_out(self._violated(ground, loss))
             value = None if loss.multiplier is None else loss.value
             self._writer.write("loss", ground.number, leaves, loss.multiplier, value, raw=loss.vector)
             loss.written(self.next_number("loss"))
         return loss.number
 
-    def _violated(self, context: check.Context, loss: ProvenLoss) -> Bools:
+    def _violated(self, ground: Ground, loss: ProvenLoss) -> Bools:
         """[S, A] the actions that have to be left out for the vector of a loss to hold."""
-        problem, without = self._measures.problem, self._measures.without
+        context, problem, without = ground.context, self._measures.problem, self._measures.without
         kind = "<f4" if len(loss.vector) == 4 * problem.S else "<f8"
         W = np.frombuffer(loss.vector, dtype=kind).astype(np.float64)
         multiplier = 1.0 if loss.multiplier is None else loss.multiplier
@@ -143,7 +175,7 @@ class Records:
         violation = W[:, None] - Q + problem.terms * EPSILON * (Q + W[:, None])
         free = context.allowed.copy()
         for region, _ in loss.leaves:
-            free[problem.regions[region]] = False
+            free[context.regions.states[region]] = False
         rest = np.where(free & ~without, violation, 0.0).max()
         return np.asarray(free & without & (violation > rest), dtype=np.bool_)
 
@@ -155,7 +187,7 @@ class Records:
             forced = np.full(len(needed), -1)
             forced[s] = a
             values = self._losses.cheapest(forced).values
-            vector, shown = self._measures.shortest(self._free, nothing, forced, None, values)
+            vector, shown = self._measures.shortest(self._free, nothing, forced, None, values, np.inf)
             if shown == 0.0:
                 raise FalseClaimError(f"there is no evidence for leaving out action {a} in state {s}")
             self._writer.write("without", int(s), int(a), raw=vector)
