@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import omdt
+from best_trees import best_known
 from omdt.methods.search.bounds.bases import budget_of
 from omdt.methods.search.bounds.protocol import VectorEvidence
 from omdt.methods.search.branching import Branching
@@ -37,7 +38,6 @@ from omdt.splits import Splits
 from omdt.task import Size, Task
 from omdt.watch import Watch, one_thread
 from search import REFERENCE
-from trees import best_known
 
 GAP = 1e-4
 """The gap of a proof, as a part of what the best policy gains over the random one."""
