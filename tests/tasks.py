@@ -53,6 +53,8 @@ def rare_paths(rng: np.random.Generator) -> dict[str, Any]:
         "hopeless_share": float(rng.choice([0.0, 3.0])),
         "first_chances": int(rng.choice([0, 3, 1000])),
         "decided_visits": float(rng.choice([0.0, 0.1, 2.0])),
+        "max_conflicts": int(rng.choice([2, 4096])),
+        "blame_attempts": int(rng.choice([0, 5, 48])),
     }
 
 

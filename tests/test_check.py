@@ -280,7 +280,7 @@ def mutated(records: Records, rng: np.random.Generator) -> Records:
         return changed
     i = int(rng.integers(1, len(changed)))
     record, raw = changed[i]
-    kind = int(rng.integers(9))
+    kind = int(rng.integers(10))
     if kind == 0:
         del changed[i]
     elif kind == 1:
@@ -305,6 +305,9 @@ def mutated(records: Records, rng: np.random.Generator) -> Records:
         record[3], record[4] = None, None
     elif kind == 7 and record[0] == "branch":
         record[3] = [*record[3], ["action", int(rng.integers(3)), 0], ["question", int(rng.integers(3)), 0]]
+    elif kind == 9 and record[0] == "conflict":
+        # Fewer states are said to be enough.
+        record[2] = [pair for pair in record[2] if rng.random() < 0.5]
     elif kind == 8 and record[0] in ("pin", "narrow"):
         record[4] = [[int(rng.integers(3)), 0]] if record[0] == "pin" else [["question", int(rng.integers(3)), 0]]
     elif kind == 8 and record[0] == "follow":

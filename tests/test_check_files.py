@@ -82,9 +82,11 @@ def test_bad_certificates_are_bad_input(case: str, files: Path) -> None:
         ["region", 0, 10**30, 0, 0],
         ["region", 0, 0, 2, 0],
         ["loss", 0, [[0, 99]], 1.0, 1.0, 0],
+        ["conflict", 0, [[0, 0]], 0],
         ["claim", 0, 0, 10**9, 10**9, [], 0],
         ["claim", 0, 0, -1, 1, [], 0],
         ["close", 0, 0, [], 0],
+        ["close", 0, 0, ["c", 0], 0],
         ["close", 0, 0, ["options"], 0],
         ["close", 0, 0, ["value"], 0],
         ["close", 0, 10**9, ["s", [], [-1]], 0],
@@ -117,7 +119,7 @@ def test_every_kind_of_record_and_step_is_followed() -> None:
     for kind, entries in check.RECORD.items():
         names = list(inspect.signature(getattr(checker, f"_{kind}")).parameters)
         assert len(names) == 1 + len(entries), kind
-    assert set(check.STEP) == {"b", "s", "h", "x", "options", "value"}
+    assert set(check.STEP) == {"b", "s", "h", "x", "c", "options", "value"}
 
 
 @pytest.mark.parametrize(

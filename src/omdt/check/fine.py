@@ -15,8 +15,8 @@ from .following import Following
 from .losses import Context, Pending, losses_of, make_context
 from .options import Options
 from .reading import LARGEST, Ints, Json, Numbers, RejectedError, UnreadableError, counted, readable, require
-from .regions import Label, Regions
-from .steps import Claim, Loss, Place, Steps
+from .regions import Label, Regions, bits_of
+from .steps import Claim, Conflict, Loss, Place, Steps
 from .symmetries import Renaming, slack_of
 
 LARGEST_MULTIPLIER = 1e50  # of losses, at most, so that no product with a large number overflows
@@ -27,13 +27,14 @@ Dropped: TypeAlias = list[tuple[str, int, Renaming]]  # ways to continue that sy
 Step: TypeAlias = list[object]  # of a proof: its kind, and the entries that `STEP` lists
 
 STEP: dict[str, tuple[Shape, ...]] = {"b": (int,), "s": (["loss"], ["claim"]), "h": ([("claim", "claim")],)}
-STEP |= {"x": (), "options": (), "value": ()}
+STEP |= {"x": (), "c": ("conflict",), "options": (), "value": ()}
 RECORD: dict[str, tuple[Shape, ...]] = {
     "symmetry": (),
     "region": ("region", int, "side"),  # parent, question, side
     "context": (int | None,),  # case
     "without": ("state", "action"),
     "loss": ("context", [("region", "action")], int | float | None, int | float | None),  # leaves, λ, value
+    "conflict": ("context", [("state", "action")]),
     "claim": ("context", "region", int, int, [STEP]),  # depth, leaves, steps
     "branch": (int, int, [(str, int, "symmetry")]),  # case, place, ways to continue and why they are left out
     "close": (int, int, STEP),  # case, context, step
@@ -60,12 +61,14 @@ class Checker:
         self.regions: list[tuple[Regions, int] | None] = [(problem.regions, 0)]
         self.contexts, self.renamings = list[Context | None](), list[Renaming]()
         self.losses, self.claims = list[Loss | None](), list[Claim | None]()
+        self.conflicts = list[Conflict | None]()
         self.belonging: defaultdict[Regions, list[tuple[list[Any], int]]] = defaultdict(list)
         self.open: dict[int, Open] = {0: Open((((), 0, -1),))}
         self.cases = 1
         self.pending: dict[tuple[Context, bool], list[Pending]] = {}
         self.things: dict[str, Sequence[object] | dict[int, Open]] = {"case": self.open, "region": self.regions}
         self.things |= {"context": self.contexts, "loss": self.losses, "claim": self.claims, "side": range(2)}
+        self.things |= {"conflict": self.conflicts}
         self.things |= {"symmetry": self.renamings, "state": range(problem.S), "action": range(problem.A)}
 
     def follow(self, records: Iterator[tuple[list[Json], bytes]]) -> None:
@@ -193,6 +196,17 @@ class Checker:
         what = f"loss {len(self.losses)}"
         self._expect(about, True, Pending(forced, multiplier, self._vector(raw, 0.0), least, what))
         self._add(self.losses, Loss(about, [(region, action) for (_, region), action in leaves], least), about.regions)
+
+    def _conflict(self, raw: bytes, about: Context, pairs: list[tuple[int, int]]) -> None:
+        forced = np.full(self.problem.S, -1)
+        for state, action in pairs:
+            require(forced[state] < 0, "a state of a conflict is named twice")
+            require(about.fixed[state] in (-1, action), "a state of a conflict has another action")
+            forced[state] = action
+        what = f"conflict {len(self.conflicts)}"
+        self._expect(about, True, Pending(forced, None, self._vector(raw, 0.0), None, what))
+        states = {a: bits_of(forced == a, self.problem.S) for a in {action for _, action in pairs}}
+        self._add(self.conflicts, Conflict(about, states), about.regions)
 
     def _claim(
         self, raw: bytes, context: Context, where: tuple[Regions, int], depth: int, leaves: int, steps: list[Step]

@@ -9,7 +9,7 @@ from .cases import Open, Problem
 from .claimed import Case
 from .floors import Floors
 from .reading import Bools, Ints, Numbers
-from .regions import Regions
+from .regions import Regions, bits_of
 
 FEW = 4  # if at most one state in so many has a positive W, only those rows are multiplied
 
@@ -35,6 +35,21 @@ class Context:
     def visited(self) -> Bools:
         """[S] the states that such policies may visit."""
         return np.ones(len(self.fixed), dtype=np.bool_) if self.seen is None else self.seen
+
+    @cached_property
+    def unseen(self) -> int:
+        """The states that such policies do not visit, as bits."""
+        return bits_of(~self.visited, len(self.fixed))
+
+    @cached_property
+    def taken(self) -> dict[int, int]:
+        """The states where an action is taken, as bits, by action; in unseen ones, every action is as good as taken."""
+        actions = np.unique(self.fixed[self.fixed >= 0]).tolist()
+        return {a: bits_of(self.fixed == a, len(self.fixed)) | self.unseen for a in actions}
+
+    def is_within(self, other: "Context") -> bool:
+        """Whether all of its policies belong to another context as well."""
+        return bool(np.all((other.fixed < 0) | (other.fixed == self.fixed)))
 
     def about(self, problem: Problem, case: Open) -> bool:
         """Whether it is about all policies of a case."""

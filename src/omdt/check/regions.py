@@ -25,6 +25,7 @@ class Regions:
         self._numbers: dict[bytes, int] = {}
         self._halves: dict[tuple[int, int], tuple[int, int]] = {}
         self._questions: dict[int, list[int]] = {}
+        self._bits: dict[int, int] = {}
         self.number(states)
 
     def number(self, states: Ints) -> int:
@@ -33,6 +34,12 @@ class Regions:
         if number == len(self.states):
             self.states.append(states)
         return number
+
+    def bits(self, region: int) -> int:
+        """The states of a region, as bits."""
+        if region not in self._bits:
+            self._bits[region] = bits_of(self.states[region], len(self.sides))
+        return self._bits[region]
 
     def split(self, region: int, k: int) -> tuple[int, int]:
         """The two sides of a question within a region."""
@@ -67,3 +74,10 @@ class Regions:
                 left, right = self.split(region, k)
                 ways.append((("question", k), (((*path, 0), left, -1), ((*path, 1), right, -1))))
         return [(label, (*case[:i], *parts, *case[i + 1 :])) for label, parts in ways]
+
+
+def bits_of(states: Ints | Bools, n_states: int) -> int:
+    """A set of states as a number, in which the bit of a state is 1 if it belongs to the set."""
+    belongs = np.zeros(n_states, dtype=np.bool_)
+    belongs[states] = True
+    return int.from_bytes(np.packbits(belongs, bitorder="little").tobytes(), "little")

@@ -20,6 +20,13 @@ class Loss(NamedTuple):
     value: float  # inside their regions, at least
 
 
+class Conflict(NamedTuple):
+    """States with actions that no policy of a context takes all of."""
+
+    context: Context
+    states: dict[int, int]  # by action, as bits
+
+
 class Claim(NamedTuple):
     """What subtrees lose."""
 
@@ -52,6 +59,7 @@ class Steps:
     def lost(self, context: Context, place: Place, kind: object, entries: list[object]) -> float:
         """What a case loses at least, by a step of a certificate."""
         ways: dict[object, Callable[..., float]] = {"s": self._sum, "h": self._halves, "x": self._left_out}
+        ways["c"] = self._conflicting
         require(kind in ways, f"a step {kind!r} shows no loss")
         return ways[kind](context, place, *entries) * (1 - self.problem.rounding(len(place.case) + 8, 1.0))
 
@@ -62,6 +70,19 @@ class Steps:
         possible = possible and all(allowed[pin] for pin in place.pins)
         agree = all(action == a or state not in its for its, action in leaves for state, a in place.pins)
         require(not (possible and agree), "no leaf takes an excluded action")
+        return math.inf
+
+    def _conflicting(self, context: Context, place: Place, conflict: Conflict) -> float:
+        inherited = conflict.context is context or context.is_within(conflict.context)
+        require(inherited, "a conflict is about other leaves than the case")
+        taken = dict(context.taken)
+        for _, region, action in place.case:
+            if action >= 0:
+                taken[action] = taken.get(action, context.unseen) | context.regions.bits(region)
+        for state, action in place.pins:
+            taken[action] = taken.get(action, context.unseen) | 1 << state
+        complete = all(not its & ~taken.get(action, context.unseen) for action, its in conflict.states.items())
+        require(complete, "an action of a conflict is not taken")
         return math.inf
 
     def _halves(self, context: Context, place: Place, pairs: list[Claims]) -> float:

@@ -162,6 +162,12 @@ class SearchSettings(ClimbingSettings):
     decided_visits: float = 0.1
     """With pins, leaves have a basis of their own when they decide this part of the visits that are certain."""
 
+    max_conflicts: int = 4096
+    """Conflicts that are kept per context of a certificate: to look through all of them takes some 20 µs."""
+
+    blame_attempts: int = 48
+    """Attempts to leave states out of a conflict in a certificate; all of them cost as much as one or two vectors."""
+
     surviving_actions: float = 0.5
     """A state is pinned when at most this part of its actions is within the budget."""
 

@@ -8,8 +8,9 @@ import pytest
 from certificate_parts import Proof
 from omdt import check
 from omdt.methods.search.bounds.bases import Basis
-from omdt.methods.search.evidence.grounds import Ground, ProvenLoss, RegionClaim, Step, StoppedError
+from omdt.methods.search.evidence.grounds import Ground, StoppedError
 from omdt.methods.search.evidence.measures import Measures
+from omdt.methods.search.evidence.steps import ProvenLoss, RegionClaim, Step
 from omdt.watch import Watch
 from random_mdps import any_mdp, game
 from search_parts import returns_of, tree_policies

@@ -51,7 +51,9 @@ def pinned_proof(seed: int) -> Proof:
         "max_pinned_bases": int(rng.choice([1, 8])),
         "nodes_per_basis": int(rng.choice([1, 3, 500])),
     }
-    return Proof.of(mdp, int(rng.integers(1, 3)), **fields)
+    depth = int(rng.integers(1, 3))
+    fields |= {"max_conflicts": int(rng.choice([2, 4096])), "blame_attempts": int(rng.choice([0, 5, 48]))}
+    return Proof.of(mdp, depth, **fields)
 
 
 @pytest.mark.parametrize("block", sampled(range(10), 2))
@@ -74,7 +76,7 @@ def test_proofs_with_pins_convince_the_checker(block: int, tmp_path: Path) -> No
             renamed += sum(record[0] == "pin" and len(record[4]) > 0 for record, _ in records)
     assert most_pins > 1
     assert renamed > 0
-    assert all(kinds[kind] > 5 for kind in ("pin", "follow", "narrow", "part", "leave", "close", "loss")), kinds
+    assert all(kinds[kind] > 5 for kind in ("pin", "follow", "narrow", "part", "leave", "close", "conflict")), kinds
 
 
 def lake() -> Proof:

@@ -14,10 +14,11 @@ from certificates import read
 from omdt import check
 from omdt.errors import FalseClaimError
 from omdt.methods.search.bounds.bases import Basis
-from omdt.methods.search.evidence.grounds import Ground, ProvenLoss, RegionClaim, Step
+from omdt.methods.search.evidence.grounds import Ground
 from omdt.methods.search.evidence.measures import Measures
 from omdt.methods.search.evidence.recorder import prove
 from omdt.methods.search.evidence.records import Records
+from omdt.methods.search.evidence.steps import ProvenLoss, RegionClaim, Step
 from omdt.watch import Watch
 from random_mdps import any_mdp
 from strategies import environment

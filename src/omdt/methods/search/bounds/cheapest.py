@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from omdt.mdp import Bools, Floats, Ints
+from omdt.methods.search.bounds.blame import leave_out, lost_by_state
 from omdt.methods.search.bounds.cheapest_kernels import cheapest_acyclic, cheapest_dense, cheapest_swept
 from omdt.methods.search.model import Model
 from omdt.methods.search.sweeps import forward
@@ -109,6 +110,16 @@ class Solver(Protocol):
     def among(self, states: Bools) -> "Solver":
         """The same, but nothing is lost in other states; only where one pass over the states is enough."""
 
+    def to_blame(self, costs: Costs, prices: Prices, values: Floats, attempts: int) -> Ints | None:
+        """Some states of F with whose actions alone every policy costs too much; None if one pass does not tell.
+
+        Args:
+            costs: what actions lose.
+            prices: F, and what is lost there and elsewhere; `cheap` is what is exceeded.
+            values: [S] costs of the cheapest policy.
+            attempts: maximum number of passes.
+        """
+
 
 def start(forced: Ints, base: Ints) -> tuple[Ints, Floats]:
     """Where policy iteration starts: the base policy with the given actions, and no memory."""
@@ -169,6 +180,10 @@ class DenseSolver:
         """As in `Solver`."""
         raise NotImplementedError("states can be visited again")
 
+    def to_blame(self, costs: Costs, prices: Prices, values: Floats, attempts: int) -> Ints | None:
+        """As in `Solver`."""
+        return None
+
 
 class SweptSolver:
     """Policy iteration with Gauss–Seidel sweeps in the given order of states."""
@@ -188,6 +203,10 @@ class SweptSolver:
     def among(self, states: Bools) -> Solver:
         """As in `Solver`."""
         raise NotImplementedError("states can be visited again")
+
+    def to_blame(self, costs: Costs, prices: Prices, values: Floats, attempts: int) -> Ints | None:
+        """As in `Solver`."""
+        return None
 
 
 class Backwards(NamedTuple):
@@ -227,3 +246,14 @@ class AcyclicSolver:
         some = copy(self)
         some._way = self._way._replace(order=self._way.order[states[self._way.order]])
         return some
+
+    def to_blame(self, costs: Costs, prices: Prices, values: Floats, attempts: int) -> Ints | None:
+        """As in `Solver`: those come first that lose most now, or if the base policy changed in them alone."""
+        states = np.flatnonzero((prices.forced >= 0) & (values > 0))
+        lost = lost_by_state(costs, self._way, prices.forced, values)[states]
+        lost += self.visits[states] * costs.delta[states, prices.forced[states]]
+        states = states[np.lexsort((-values[states], -lost))]
+        actions, forced = prices.forced[states], np.full_like(prices.forced, -1)
+        forced[states] = actions
+        enough = leave_out(costs, self._way, prices._replace(forced=forced), prices.cheap, states, actions, attempts)
+        return np.sort(states[:enough])

@@ -130,6 +130,17 @@ class Losses:
             secants.add(loss, total)
         return best
 
+    def to_blame(self, forced: Ints, values: Floats, budget: float) -> Ints | None:
+        """States of F whose actions alone exceed a budget, as all of F does; None where states can be visited twice.
+
+        Args:
+            forced: [S] the action of every state in F, −1 elsewhere.
+            values: [S] costs of the cheapest policy.
+            budget: what is exceeded.
+        """
+        prices = Prices(forced, 1.0, 1.0, budget, 0.0, self.settings.loss_iterations)
+        return self._solver.to_blame(self._costs, prices, values, self.settings.blame_attempts)
+
     def within(self, budget: float, watch: Watch) -> "Losses":
         """The same without the actions that no policy within the budget takes."""
         delta = self.delta.copy()

@@ -1,73 +1,23 @@
 """Grounds: what losses are counted from in a certificate, and everything that was proven relative to it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from omdt import check
+from omdt.mdp import Floats, Ints
 from omdt.methods.search.bounds.bases import Basis
+from omdt.methods.search.evidence.conflicts import ANY, Conflict, Conflicts
 from omdt.methods.search.evidence.measures import Measures, Origins
+from omdt.methods.search.evidence.steps import ProvenLoss, RegionClaim, Step
 from omdt.watch import Watch
+
+SINGLE_PRECISION = 1e-6
+"""The part of the budget by which conflicts exceed it, so that numbers of 32 bits are enough to show them."""
 
 
 class StoppedError(Exception):
     """There was an interrupt before the certificate was complete."""
-
-
-@dataclass(eq=False)
-class ProvenLoss:
-    """What leaves lose at least, with the λ (None for an infinite one) and the vector that show it.
-
-    `number` is that of its record; −1 before it is written.
-    """
-
-    leaves: tuple[tuple[int, int], ...]
-    multiplier: float | None
-    vector: bytes
-    value: float
-    number: int = -1
-
-    def written(self, number: int) -> None:
-        """Remember the number of its record; the vector is not needed any more."""
-        self.number, self.vector = number, b""
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """How a case is branched or closed.
-
-    Attributes:
-        kind: b for a branch, s for a sum, h for two halves, x for a leaf with an action that is left out.
-        place: the place of a branch.
-        losses: the losses of a sum.
-        claims: the claims of a sum, or of halves, two for each way to share the leaves; None for no loss.
-        without: the state and the action that is left out, if that has to be shown.
-    """
-
-    kind: str
-    place: int = 0
-    losses: tuple[ProvenLoss, ...] = ()
-    claims: "tuple[RegionClaim | None, ...]" = ()
-    without: tuple[int, int] | None = None
-
-
-@dataclass(eq=False)
-class RegionClaim:
-    """What every subtree of a size loses at least in a region, with the steps that show it.
-
-    `number` is that of its record; −1 before it is written.
-    """
-
-    region: int
-    size: check.Size
-    steps: list[Step]
-    value: float
-    number: int = -1
-
-    def written(self, number: int) -> None:
-        """Remember the number of its record; the steps are not needed any more."""
-        self.number, self.steps = number, []
 
 
 class Ground:
@@ -79,6 +29,7 @@ class Ground:
         context: of the checker, without the actions that the search leaves out.
         number: that of its context in the certificate.
         watch: after an interrupt, a `StoppedError` is raised.
+        within: the ground that this one was made within, whose conflicts hold here as well; None if there is none.
 
     Attributes:
         budget: β of the search.
@@ -87,11 +38,22 @@ class Ground:
             follows policies.
     """
 
-    def __init__(self, measures: Measures, basis: Basis, context: check.Context, number: int, watch: Watch) -> None:
+    def __init__(
+        self,
+        measures: Measures,
+        basis: Basis,
+        context: check.Context,
+        number: int,
+        watch: Watch,
+        within: "Ground | None" = None,
+    ) -> None:
         self._measures, self._tables, self._watch = measures, basis.tables, watch
         self.budget, self.number, self.context = basis.budget, number, context
         self.origins = measures.origins if context.seen is None else Origins(context.regions)
         self.leaves_out = bool((context.allowed & measures.without).any())
+        most = self._tables.settings.max_conflicts
+        self._conflicts: Conflicts = Conflicts(None if within is None else within._conflicts, most)
+        self._given = np.where(context.visited, context.fixed, ANY)
         self._leaves: dict[tuple[int, int], tuple[float, ProvenLoss | None]] = {}
         self._claims: dict[tuple[int, check.Size], tuple[float, RegionClaim | None]] = {}
 
@@ -122,9 +84,9 @@ class Ground:
         """
         states = self.origins.regions.states
         fixed = tuple((r, action) for _, r, action in case if action >= 0 and len(states[r]))
-        left_out = self._left_out(fixed, pins)
-        if left_out is not None:
-            return np.inf, Step("x", without=left_out if self._measures.without[left_out] else None)
+        impossible = self._impossible(fixed, pins)
+        if impossible is not None:
+            return np.inf, impossible
         known = list(before or ())
         apart, total = self._apart(fixed, known), 0.0
         claims: list[RegionClaim | None] = []
@@ -141,6 +103,9 @@ class Ground:
             together = self._inside(fixed, goal - total)
             if _value(together) > apart:
                 known, apart = [together] if together is not None else [], _value(together)
+        for loss in known:
+            if loss.conflict is not None:
+                return np.inf, Step("c", conflict=loss.conflict)
         return total + apart, Step("s", losses=tuple(known), claims=tuple(claims))
 
     def _apart(self, fixed: tuple[tuple[int, int], ...], known: Sequence[ProvenLoss]) -> float:
@@ -174,6 +139,14 @@ class Ground:
                 known = RegionClaim(region, size, steps, value)
         self._claims[region, size] = (asked, known)
         return known
+
+    def _impossible(self, fixed: tuple[tuple[int, int], ...], pins: check.Pins) -> Step | None:
+        """The step for a case with an action that is left out, or with a conflict that is known; None without one."""
+        left_out = self._left_out(fixed, pins)
+        if left_out is not None:
+            return Step("x", without=left_out if self._measures.without[left_out] else None)
+        conflict = self._conflicts.inside(self._forced(fixed, pins, self._given))
+        return None if conflict is None else Step("c", conflict=conflict)
 
     def _left_out(self, fixed: tuple[tuple[int, int], ...], pins: check.Pins) -> tuple[int, int] | None:
         """A state of a leaf or a pin whose action is left out, and the action; None if there is none."""
@@ -239,15 +212,41 @@ class Ground:
         if self._watch.remaining == 0:
             raise StoppedError
         measures = self._measures
-        forced = np.full(measures.problem.S, -1)
-        for region, action in leaves:
-            forced[self.origins.regions.states[region]] = action
+        forced = self._forced(leaves, (), np.full(measures.problem.S, -1))
         lost = self._tables.losses.inside(forced, self.budget, goal)
         if lost.multiplier is None or lost.values is None:
             return None
         finite = None if np.isinf(lost.multiplier) else float(lost.multiplier)
+        if finite is None and (conflict := self._conflict(forced, lost.values)) is not None:
+            return ProvenLoss(leaves, None, b"", np.inf, conflict)
         vector, value = measures.shortest(self.context, measures.without, forced, finite, lost.values, lost.value)
         return ProvenLoss(leaves, finite, vector, value) if value > 0 else None
+
+    def _forced(self, leaves: tuple[tuple[int, int], ...], pins: check.Pins, others: Ints) -> Ints:
+        """[S] the actions of leaves and pins; the given ones in all other states."""
+        forced = others.copy()
+        for region, action in leaves:
+            forced[self.origins.regions.states[region]] = action
+        for state, action in pins:
+            forced[state] = action
+        return forced
+
+    def _conflict(self, forced: Ints, values: Floats) -> Conflict | None:
+        """A new conflict among the actions of leaves, which exceed the budget; None if no vector shows one."""
+        measures, losses = self._measures, self._tables.losses
+        needed = max(self.budget, measures.enough(self.context)) * (1 + SINGLE_PRECISION)
+        states = losses.to_blame(forced, values, needed)
+        if states is None:
+            return None
+        blamed = np.full_like(forced, -1)
+        blamed[states] = forced[states]
+        costs = losses.cheapest(blamed).values
+        vector, shown = measures.shortest(self.context, measures.without, blamed, None, costs, np.inf)
+        if shown == 0.0:
+            return None
+        conflict = Conflict(self.context, self.number, states, forced[states], vector)
+        self._conflicts.add(conflict)
+        return conflict
 
 
 def _value(proven: ProvenLoss | RegionClaim | None) -> float:

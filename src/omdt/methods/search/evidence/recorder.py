@@ -14,9 +14,10 @@ from omdt.mdp import EPSILON, Floats, Ints
 from omdt.methods.search.bounds.bases import Basis
 from omdt.methods.search.bounds.pins import may_pin
 from omdt.methods.search.bounds.protocol import Evidence, LossEvidence, VectorEvidence
-from omdt.methods.search.evidence.grounds import Ground, Step, StoppedError
+from omdt.methods.search.evidence.grounds import Ground, StoppedError
 from omdt.methods.search.evidence.measures import Measures, Statement
 from omdt.methods.search.evidence.records import Records
+from omdt.methods.search.evidence.steps import Step
 from omdt.methods.search.exploration import explore_case
 from omdt.methods.search.knowledge import Knowledge
 from omdt.methods.search.nodes import Case, Goal, Node, OpenRegion, Partial, Pins
@@ -159,7 +160,7 @@ class Recorder:
         context = measures.following.context(case, base.context, measures.without, measures.bound)
         if basis.seen is not None:
             context = measures.following.seeing(context, basis.seen | context.visited)
-        ground = Ground(measures, basis, context, self._records.next_number("context"), self._watch)
+        ground = Ground(measures, basis, context, self._records.next_number("context"), self._watch, base)
         self._records.follow(ground, number, base)
         self._grounds[basis] = ground
 

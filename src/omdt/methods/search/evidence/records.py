@@ -9,10 +9,12 @@ import numpy as np
 from omdt import check
 from omdt.certificate import Writer
 from omdt.errors import FalseClaimError
-from omdt.mdp import EPSILON, Bools, Floats
+from omdt.mdp import EPSILON, Bools, Floats, Ints
 from omdt.methods.search.bounds.losses import Losses
-from omdt.methods.search.evidence.grounds import Ground, ProvenLoss, RegionClaim, Step
+from omdt.methods.search.evidence.conflicts import Conflict
+from omdt.methods.search.evidence.grounds import Ground
 from omdt.methods.search.evidence.measures import Measures, Origins
+from omdt.methods.search.evidence.steps import ProvenLoss, RegionClaim, Step
 from omdt.questions import to_dict
 
 Json = int | float | str | None | Sequence["Json"]
@@ -142,6 +144,9 @@ class Records:
                 needed[step.without] = True
                 self._left_out(needed)
             return ["x"]
+        if step.kind == "c":
+            assert step.conflict is not None, "the step says which conflict"
+            return ["c", self._conflict(step.conflict)]
         claims = [-1 if claim is None else self._claim(ground, claim) for claim in step.claims]
         if step.kind == "h":
             return ["h", [[left, right] for left, right in zip(claims[::2], claims[1::2], strict=True)]]
@@ -159,23 +164,35 @@ class Records:
         if loss.number < 0:
             leaves = [[self._region(ground, region), action] for region, action in loss.leaves]
             if ground.leaves_out:
-                self._left_out(self._violated(ground, loss))
+                states = ground.context.regions.states
+                forced = [states[region] for region, _ in loss.leaves]
+                self._left_out(self._violated(ground.context, loss.vector, loss.multiplier, forced))
             value = None if loss.multiplier is None else loss.value
             self._writer.write("loss", ground.number, leaves, loss.multiplier, value, raw=loss.vector)
             loss.written(self.next_number("loss"))
         return loss.number
 
-    def _violated(self, ground: Ground, loss: ProvenLoss) -> Bools:
-        """[S, A] the actions that have to be left out for the vector of a loss to hold."""
-        context, problem, without = ground.context, self._measures.problem, self._measures.without
-        kind = "<f4" if len(loss.vector) == 4 * problem.S else "<f8"
-        W = np.frombuffer(loss.vector, dtype=kind).astype(np.float64)
-        multiplier = 1.0 if loss.multiplier is None else loss.multiplier
-        Q = multiplier * context.delta + problem.ahead(W[:, None])[:, :, 0]
+    def _conflict(self, conflict: Conflict) -> int:
+        if conflict.number < 0:
+            if (conflict.context.allowed & self._measures.without).any():
+                self._left_out(self._violated(conflict.context, conflict.vector, None, [conflict.states]))
+            pairs = np.stack([conflict.states, conflict.actions], axis=1).tolist()
+            self._writer.write("conflict", conflict.ground, pairs, raw=conflict.vector)
+            conflict.written(self.next_number("conflict"))
+        return conflict.number
+
+    def _violated(
+        self, context: check.Context, vector: bytes, multiplier: float | None, forced: Sequence[Ints]
+    ) -> Bools:
+        """[S, A] the actions that have to be left out for a vector to hold, if other states have given actions."""
+        problem, without = self._measures.problem, self._measures.without
+        kind = "<f4" if len(vector) == 4 * problem.S else "<f8"
+        W = np.frombuffer(vector, dtype=kind).astype(np.float64)
+        Q = (1.0 if multiplier is None else multiplier) * context.delta + problem.ahead(W[:, None])[:, :, 0]
         violation = W[:, None] - Q + problem.terms * EPSILON * (Q + W[:, None])
         free = context.allowed.copy()
-        for region, _ in loss.leaves:
-            free[context.regions.states[region]] = False
+        for states in forced:
+            free[states] = False
         rest = np.where(free & ~without, violation, 0.0).max()
         return np.asarray(free & without & (violation > rest), dtype=np.bool_)
 
