@@ -99,13 +99,11 @@ class Ground:
             alone = [leaf for leaf in fixed if not any(leaf in loss.leaves for loss in known)]
             known += [loss for leaf in alone if (loss := self._leaf(leaf, goal - total)) is not None]
             apart = self._apart(fixed, known)
-        if total + apart < goal and len(fixed) > 1:
-            together = self._inside(fixed, goal - total)
-            if _value(together) > apart:
-                known, apart = [together] if together is not None else [], _value(together)
-        for loss in known:
-            if loss.conflict is not None:
-                return np.inf, Step("c", conflict=loss.conflict)
+        together = self._inside(fixed, goal - total) if total + apart < goal and len(fixed) > 1 else None
+        if together is not None and together.value > apart:
+            known, apart = [together], together.value
+        if (conflict := next((loss.conflict for loss in known if loss.conflict is not None), None)) is not None:
+            return np.inf, Step("c", conflict=conflict)
         return total + apart, Step("s", losses=tuple(known), claims=tuple(claims))
 
     def _apart(self, fixed: tuple[tuple[int, int], ...], known: Sequence[ProvenLoss]) -> float:
