@@ -34,6 +34,7 @@ class System:
     """Equations X = b + γ P X between some states, with one action in each of them; X is 0 in the other states."""
 
     def __init__(self, problem: "Arithmetic", states: Ints, actions: Ints | int) -> None:
+        self.states, self.actions = states, actions
         numbers = np.full(problem.S, -1)
         numbers[states] = np.arange(len(states))
         weights, columns, starts = problem.rows(states * problem.A + actions)
@@ -61,9 +62,8 @@ class System:
                     return X
             if n > SOLVED_STATES:
                 return X
-            rows = np.repeat(np.arange(n), np.diff(self.floats.starts, append=len(self.floats.columns)))
-            matrix = np.bincount(rows * n + self.floats.columns, self.floats.weights, n * n).reshape(n, n)
-            self.inverse = np.linalg.inv(np.eye(n) - matrix).astype(np.float64, copy=False)
+            moves = self.problem.moves(self.states, self.actions)
+            self.inverse = np.linalg.inv(np.eye(n) - moves).astype(np.float64, copy=False)
         X = self.inverse @ b
         return X + self.inverse @ (b + self.floats.ahead(X) - X)
 
@@ -118,6 +118,17 @@ class Arithmetic:
         """Some rows of γ P."""
         entries, lengths = entries_of(self.model.indptr, rows), self.model.indptr[rows + 1] - self.model.indptr[rows]
         return Rows(self.dynamics.weights[entries], self.model.indices[entries], np.cumsum(lengths) - lengths)
+
+    def moves(self, states: Ints, actions: Ints | int) -> Floats:
+        """[n, n] γ P between some states, with one action in each of them, as floating-point numbers."""
+        numbers, n = np.full(self.S, -1), len(states)
+        numbers[states] = np.arange(n)
+        weights, columns, starts = self.rows(states * self.A + actions)
+        rows, columns = np.repeat(np.arange(n), np.diff(starts, append=len(columns))), numbers[columns]
+        inside = columns >= 0
+        entries = rows[inside] * n + columns[inside]
+        floats = weights[inside].astype(np.float64)
+        return np.bincount(entries, floats, n * n).astype(np.float64, copy=False).reshape(n, n)
 
     def ahead(self, X: Numbers, states: Ints | slice = slice(None)) -> Numbers:
         """[S, A, n] γ P X for n columns [S, n]; for some states only, if they are given one by one."""
