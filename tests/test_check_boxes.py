@@ -47,7 +47,9 @@ def test_many_boxes_at_once_gain_what_each_of_them_does(kept: int, monkeypatch: 
             for group in groups:
                 found = keeping.most(group, gain, found)
             assert found >= truth * (1 - 1e-12), seed
-            assert found == pytest.approx(max(single, default=0.0), rel=1e-9, abs=1e-12), seed
+            # Close to a discount of 1, rounding counts for more.
+            rounding = 1e-12 / float(problem.contraction) ** 2
+            assert found == pytest.approx(max(single, default=0.0), rel=1e-9, abs=rounding), seed
             assert all(keeping.most(group, gain, 2 * found + 1) == 2 * found + 1 for group in groups)
             gained += found > 0
     assert gained > 50
