@@ -83,6 +83,19 @@ def test_the_turns_of_others_give_raised_targets_no_time() -> None:
     assert raised.proven < main.top
 
 
+@pytest.mark.parametrize("tells", [False, True])
+def test_a_proof_that_tells_something_is_left_alone_for_longer(tells: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = EAGER | {"patience": 8.0, "telling_patience": 2.0}
+    raised, main = raised_of(model_of(environment("frozenlake_4x4"), 2, raised_levels=(0.5,), **settings))
+    monkeypatch.setattr(raised, "_tells", lambda _: tells)
+    let_the_proof_take_time(raised)
+    raised.work(main)
+    assert (raised.proven == main.top) == tells
+    let_the_proof_take_time(raised)
+    raised.work(main)
+    assert raised.proven < main.top
+
+
 def test_answers_count_what_symmetries_may_cost() -> None:
     model = model_of(environment("frozenlake_4x4"), 2, raised_levels=(0.5,), **EAGER)
     exact, main = raised_of(model)

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import pytest
 
 from omdt.limits import Limits
@@ -105,29 +106,58 @@ def test_while_it_waits_the_turns_are_those_of_a_slow_proof() -> None:
     proof.stop()
 
 
+class Waited:
+    """A coarse search for which the fine one waits, with climbs that take some times as long as they should."""
+
+    def __init__(self, longer: float, **fields: float) -> None:
+        local = started(
+            model_of(environment("frozenlake_12x12"), 3, coarse_first_nodes=50, waiting_share=5.0, **fields)
+        )
+        coarse = CoarseSearch(local.incumbent, local.questions, local.consider, Limits(), local.watch)
+        self.asked: list[float] = []
+
+        def climb(seconds: float) -> float:
+            self.asked.append(seconds)
+            return longer * seconds
+
+        self.proof = CoarseFirst(
+            coarse, partial(Rounds, local.incumbent, Limits(), local.watch), local.watch, climb=climb
+        )
+        while self.proof.slow:
+            self.proof.round(idle)
+        self.seconds = self.proof._coarse_seconds
+        self.proof.round(idle)
+        self.proof.stop()
+
+
 @pytest.mark.parametrize("longer", [1, 3])
-def test_local_search_climbs_while_the_fine_search_waits_and_before_it_begins(longer: int) -> None:
+def test_local_search_climbs_while_the_fine_search_waits_and_before_it_begins(
+    longer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Climbs that take three times as long as they should are a third as many."""
-    local = started(model_of(environment("frozenlake_12x12"), 3, coarse_first_nodes=50, waiting_share=5.0))
-    coarse = CoarseSearch(local.incumbent, local.questions, local.consider, Limits(), local.watch)
-    asked: list[float] = []
-
-    def climb(seconds: float) -> float:
-        asked.append(seconds)
-        return longer * seconds
-
-    begin = partial(Rounds, local.incumbent, Limits(), local.watch)
-    proof = CoarseFirst(coarse, begin, local.watch, climb=climb)
-    while proof.slow:
-        proof.round(idle)
-    waited = proof._coarse_seconds
-    proof.round(idle)
-    proof.stop()
+    monkeypatch.setattr(CoarseSearch, "tells", property(lambda self: True))
+    waited = Waited(longer)
+    asked = waited.asked
     assert len(asked) > 2
     assert min(asked) >= 0.25
     # The fine search is prepared after the usual time, or a little later.
-    assert longer * sum(asked[:-1]) == pytest.approx(waited - USUAL.seconds, abs=0.5 * longer)
-    assert asked[-1] == proof._effort.tables
+    assert longer * sum(asked[:-1]) == pytest.approx(waited.seconds - USUAL.seconds, abs=0.5 * longer)
+    assert asked[-1] == waited.proof._effort.tables
+
+
+def test_while_nothing_is_told_more_is_climbed_ahead_of_time() -> None:
+    """What is climbed ahead is not climbed again before tables are filled."""
+    waited = Waited(1.0, hopeless_climbing=2.0, hopeless_tables=3.0, max_climbing_seconds=1e9)
+    tables, asked = waited.proof._effort.tables, np.array(waited.asked[:-1])
+    often = np.cumsum(asked) - asked < 3.0 * tables
+    assert often.sum() > 1
+    assert (asked[often] >= 2.0 * 0.25).all()
+    assert (asked[~often] < 1.0).all()
+    assert waited.asked[-1] == max(0.0, 3.0 * tables - asked[often].sum())
+    # As long as it tells nothing; and no more than the most that is climbed altogether.
+    least = Waited(1.0, hopeless_climbing=12.0, hopeless_tables=3.0, max_climbing_seconds=0.1, climbing_share=0.5)
+    assert (np.array(least.asked[1:-1]) < 1.0).all()
+    assert least.asked[-1] == 0.0
 
 
 @pytest.mark.parametrize(("solo_seconds", "starts"), [(0.0, 1), (1e9, 0)])

@@ -43,8 +43,9 @@ class ClimbingSettings:
     climbing_share: float = 0.5
     """Estimated seconds of climbing before the fine search, per second that it is estimated to take for its tables."""
 
-    max_climbing_seconds: float = 10.0
-    """Most estimated seconds of climbing before the fine search. A run of 20 s still has a bound better than none."""
+    max_climbing_seconds: float = 18.0
+    """Most estimated seconds of climbing before the fine search: enough for a climb per question at the root and for the
+    crossings of what these end with, in all cells of the paper."""
 
     worthwhile_gain: float = 0.02
     """Where the unrestricted optimum is above the incumbent by less than this part of it, these seconds are fewer, in

@@ -88,14 +88,18 @@ class RaisedTargets:
             return False
         while self._levels and self._target() >= self.bound(main):
             self._next_level()
-        return self.active and self._watch.worked - self._begun > self._settings.patience
+        patience = self._settings.patience * (self._settings.telling_patience if self._tells(main) else 1.0)
+        return self.active and self._watch.worked - self._begun > patience
+
+    def _tells(self, main: Frontier) -> bool:
+        """Whether the bound of the proof itself is below that of all policies."""
+        return main.bound < self._incumbent.unrestricted
 
     def _has_time(self, main: Frontier) -> bool:
         """Whether the proof has had its share of the time of all processes."""
         settings = self._settings
         spent = self._spent + sum(job.taken for job in self._jobs)
-        tells = main.bound < self._incumbent.unrestricted
-        leads = main.bound < self.proven or (tells and spent > settings.raised_seconds)
+        leads = main.bound < self.proven or (self._tells(main) and spent > settings.raised_seconds)
         share = settings.leading_proof_share if leads else settings.proof_share
         seconds = (1 + self._explorers.others) * (self._watch.worked - self._begun) - spent
         return seconds > share * spent

@@ -200,6 +200,9 @@ class SearchSettings(ClimbingSettings):
     patience: float = 20.0
     """Seconds of the proof before the first target is raised."""
 
+    telling_patience: float = 1.5
+    """How many times as long this is where the proof's own bound tells anything: then it often ends within that time."""
+
     slice_seconds: float = 10.0
     """Seconds after which a round is cut off so that the other kind of target has its turn."""
 
@@ -234,9 +237,16 @@ class SearchSettings(ClimbingSettings):
     max_waiting_seconds: float = 20.0
     """Most estimated seconds of waiting: raised targets lower the bound long before all tables are filled."""
 
-    max_hopeless_seconds: float = 10.0
+    max_hopeless_seconds: float = 8.0
     """The same while the bound of the coarse search is that of all policies. With binary features and deep trees it
     stays there for minutes. inventory_management at depth 1 is proven in its second round, each estimated at seven."""
+
+    hopeless_climbing: float = 12.0
+    """How many times as much is climbed beside the coarse search while that is so, since there is little to hope for but
+    a good tree, until what is climbed before tables are filled is done."""
+
+    hopeless_tables: float = 3.0
+    """How many times as long it is taken to fill the tables then: the proof is far away, and good trees take climbs."""
 
     leading_share: float = 1.0
     """Estimated seconds of the coarse search per second of the fine search while the coarse one has the lower bound."""

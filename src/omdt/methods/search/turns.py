@@ -128,7 +128,7 @@ class CoarseFirst:
         climb: Callable[[float], float] = lambda seconds: seconds,
     ) -> None:
         self._coarse, self._begin, self._watch, self._waiting = coarse, begin, watch, waiting
-        self._climb, self._climbed, self._waited = climb, 0.0, 0.0
+        self._climb, self._climbed, self._ahead, self._waited = climb, 0.0, 0.0, 0.0
         self._settings = coarse.model.settings
         self._fine: Rounds | None = None
         self._effort = FineEffort(0.0, 0.0)
@@ -179,13 +179,13 @@ class CoarseFirst:
             self._coarse.round(meanwhile if self.slow else idle)
             self._coarse_nodes += self._watch.nodes - before
             if self._fine is not None and self._fine.count == 0 and self._coarse_seconds >= self._climbed + CLIMB_EVERY:
-                self._climbed += self._climb(self._coarse_seconds - self._climbed)
+                self._climb_meanwhile(self._coarse_seconds - self._climbed)
         else:
             if self._fine.count == 0:
                 self._waited = self._waiting_seconds
                 if self._effort.tables > self._settings.solo_seconds:
                     self._fine.explorers.start_processes()
-                self._climb(self._effort.tables)
+                self._climb(self._left_to_climb)
             self._fine.round(meanwhile)
             self._fine_nodes += self._watch.nodes - before
         if self._fine is None and self._coarse_seconds >= self._first_seconds and not self._coarse.done:
@@ -216,6 +216,22 @@ class CoarseFirst:
             self._effort = fine_effort(knowledge.model, knowledge.bases.regions, basis.losses, self._watch)
         except OutOfTimeError:
             return
+
+    def _climb_meanwhile(self, seconds: float) -> None:
+        """Climb beside the coarse search; while that tells nothing, what comes before tables is climbed ahead of time."""
+        ahead = not self._coarse.tells and self._left_to_climb > 0
+        weight = self._settings.hopeless_climbing if ahead else 1.0
+        worth = self._climb(weight * seconds)
+        self._climbed += worth / weight
+        self._ahead += worth if ahead else 0.0
+
+    @property
+    def _left_to_climb(self) -> float:
+        """For how many estimated seconds of the fine search nobody has climbed yet."""
+        settings = self._settings
+        needed = self._effort.tables * (1.0 if self._coarse.tells else settings.hopeless_tables)
+        enough = settings.max_climbing_seconds / max(settings.climbing_share, 1e-9)
+        return max(0.0, min(needed, enough) - self._ahead)
 
     @property
     def _coarse_seconds(self) -> float:
