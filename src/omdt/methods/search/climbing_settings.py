@@ -44,7 +44,7 @@ class ClimbingSettings:
     """Estimated seconds of climbing before the fine search, per second that it is estimated to take for its tables."""
 
     max_climbing_seconds: float = 18.0
-    """Most estimated seconds of climbing before the fine search: enough for a climb per question at the root and for the
+    """Most estimated seconds of climbing before the fine search: enough for a climb per question at the root and the
     crossings of what these end with, in all cells of the paper."""
 
     worthwhile_gain: float = 0.02

@@ -194,14 +194,14 @@ class SearchSettings(ClimbingSettings):
 
     # Raised targets
 
-    raised_levels: tuple[float, ...] = (0.999, 0.98, 0.95, 0.9, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
+    raised_levels: tuple[float, ...] = (0.999, 0.98, 0.95, 0.925, 0.9, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
     """Raised targets, as parts of the way from the incumbent to the unrestricted optimum, easiest first."""
 
     patience: float = 20.0
     """Seconds of the proof before the first target is raised."""
 
     telling_patience: float = 1.5
-    """How many times as long this is where the proof's own bound tells anything: then it often ends within that time."""
+    """How many times as long this is where the proof's own bound tells anything: then it often ends by that time."""
 
     slice_seconds: float = 10.0
     """Seconds after which a round is cut off so that the other kind of target has its turn."""
@@ -242,8 +242,8 @@ class SearchSettings(ClimbingSettings):
     stays there for minutes. inventory_management at depth 1 is proven in its second round, each estimated at seven."""
 
     hopeless_climbing: float = 12.0
-    """How many times as much is climbed beside the coarse search while that is so, since there is little to hope for but
-    a good tree, until what is climbed before tables are filled is done."""
+    """How many times as much is climbed beside the coarse search while that is so, as there is little to hope for but a
+    good tree, until what is climbed before tables are filled is done."""
 
     hopeless_tables: float = 3.0
     """How many times as long it is taken to fill the tables then: the proof is far away, and good trees take climbs."""

@@ -218,7 +218,7 @@ class CoarseFirst:
             return
 
     def _climb_meanwhile(self, seconds: float) -> None:
-        """Climb beside the coarse search; while that tells nothing, what comes before tables is climbed ahead of time."""
+        """Climb beside the coarse search; while that tells nothing, what comes before tables comes ahead of time."""
         ahead = not self._coarse.tells and self._left_to_climb > 0
         weight = self._settings.hopeless_climbing if ahead else 1.0
         worth = self._climb(weight * seconds)
