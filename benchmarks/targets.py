@@ -66,7 +66,7 @@ def table_of(reached: dict[Cell, Reached], limit: float) -> Table:
         if cell in reached:
             what = f"bound of {cell[0]} depth {cell[1]} after {seconds / 60:g} min"
             found = reached[cell].bound
-            add(what, f"below {bound}", f"{found:.4f}", found < bound)
+            add(what, f"below {bound}", f"{found:.5f}", found < bound)
     known = {cell: value for cell, value in best_known().items() if cell in reached}
     if known:
         short, cell = max((value - reached[cell].value, cell) for cell, value in known.items())

@@ -194,8 +194,12 @@ class SearchSettings(ClimbingSettings):
 
     # Raised targets
 
-    raised_levels: tuple[float, ...] = (0.999, 0.98, 0.95, 0.925, 0.9, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
-    """Raised targets, as parts of the way from the incumbent to the unrestricted optimum, easiest first."""
+    raised_levels: tuple[float, ...] = (
+        *(0.999, 0.98, 0.95, 0.925, 0.9, 0.8, 0.6, 0.5),
+        *(0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1),
+    )
+    """Raised targets, as parts of the way from the incumbent to the unrestricted optimum, easiest first. Bounds of the
+    deepest cells stay longest between 0.95 and 0.9."""
 
     patience: float = 20.0
     """Seconds of the proof before the first target is raised."""
