@@ -9,8 +9,8 @@ one. So both kinds have equal shares of the evaluations.
 The first climbs of both kinds begin with trees that are fitted to the optimal Q-values (see `starts`), later ones with
 crossings and random changes of good trees (see `population`), and with trees good at short sight (see `short_sight`).
 
-Before a climb ends with a new incumbent, all its small changes are evaluated, promising or not: every other action in
-every leaf, and every other threshold or value in every node. So the incumbent is locally optimal unless time runs out.
+Before a climb ends with a new incumbent, all its small changes are evaluated (another action in a leaf, another number
+in a node), then the best other changes, promising or not. So it is locally optimal unless time runs out.
 
 With many states, evaluations take long. Then the first tree is a fitted one, further trees are found on coarse models
 (see `aggregation`), all climbs are quick, and of small changes only the likely ones are evaluated (see `neighbours`).
@@ -209,8 +209,9 @@ class LocalSearch:
             return better
         choose = self._best_of if steep else self._first_of
         better = choose(self.neighbours.small_changes(tree, gains), above)
-        if better is None and self._impatient:
-            better = choose(self.neighbours.promising(tree, self._starting.imitation_gains()), above)
+        if better is None:
+            some = self._starting.imitation_gains() if self._impatient else gains
+            better = choose(self.neighbours.promising(tree, some), above)
         if better is None and not self.exhausted:
             self._polished = tree
             self.watch.reserve(2 * self._seconds)
