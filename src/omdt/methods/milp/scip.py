@@ -23,6 +23,11 @@ TUNING = Tuning(integer_paths=True, symmetry_rows=True)
 
 DUAL_TOLERANCE = TOLERANCE / 10
 
+NEGLIGIBLE = TOLERANCE / 1000
+"""Numbers as small as this are taken for zero, and so are differences of sums that are as small as the tolerance. SCIP's
+defaults are above the tolerance that it is asked for; with them it has closed the branch of the best tree, on one of
+38,709 random problems."""
+
 STOPS = {
     "optimal": Stop.COMPLETE,
     "gaplimit": Stop.COMPLETE,
@@ -56,6 +61,8 @@ def run(model: Model, start: Floats | None, limits: Limits, record: Record) -> A
             "limits/gap": limits.gap / 2,
             "numerics/feastol": TOLERANCE,
             "numerics/dualfeastol": DUAL_TOLERANCE,
+            "numerics/sumepsilon": TOLERANCE,
+            "numerics/epsilon": NEGLIGIBLE,
             "separating/maxroundsroot": 0,
             "separating/maxrounds": 0,
             # It has cut off the best tree of small problems, whose bounds on x' are tight, and saves no time here.
