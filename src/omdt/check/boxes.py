@@ -46,7 +46,9 @@ class Group:
     """Boxes of about the same size, filled up with a state S in which nothing is gained.
 
     Attributes:
-        states: [m, width] those of every box.
+        boxes: the states of every box.
+        width: how many states a box is filled up to.
+        states: [m, width] those of every box with what fills it up.
         slots: [m, A] the place of the matrices of every box and action, −1 if they are not kept.
         epoch: when that was found out.
     """
