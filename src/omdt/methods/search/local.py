@@ -208,10 +208,9 @@ class LocalSearch:
         if better is not None or tree != self.incumbent.tree or tree == self._polished:
             return better
         choose = self._best_of if steep else self._first_of
+        some = self._starting.imitation_gains() if self._impatient else gains
         better = choose(self.neighbours.small_changes(tree, gains), above)
-        if better is None:
-            some = self._starting.imitation_gains() if self._impatient else gains
-            better = choose(self.neighbours.promising(tree, some), above)
+        better = choose(self.neighbours.promising(tree, some), above) if better is None else better
         if better is None and not self.exhausted:
             self._polished = tree
             self.watch.reserve(2 * self._seconds)
