@@ -204,7 +204,7 @@ class SearchSettings(ClimbingSettings):
     patience: float = 20.0
     """Seconds of the proof before the first target is raised."""
 
-    telling_patience: float = 1.5
+    telling_patience: float = 1.2
     """How many times as long this is where the proof's own bound tells anything: then it often ends by that time."""
 
     slice_seconds: float = 10.0
