@@ -31,7 +31,7 @@ class Problem(Arithmetic):
 
     @cached_property
     def sides(self) -> Bools:
-        """[S, K] whether a state goes right at a question."""
+        """[S, K] whether a question sends a state to the right."""
         return self.questions.sides(*self.questions.columns(self.model.features, self.model.feature_names))
 
     @cached_property

@@ -52,14 +52,16 @@ class Following:
         may, seen, certain = self._followed(possible, delta, budget)
         delta, budget = counted_from(problem, self._best(may), may, target)
         lost = certain[:, None] * delta * (1 - problem.rounding(problem.S + 8, 1.0))
-        regions = Regions(problem.sides, np.flatnonzero(seen & problem.decisive), problem.A)
-        return Context(fixed, delta, may & (lost < budget), budget, regions, seen, lost)
+        return Context(fixed, delta, may & (lost < budget), budget, self._regions(seen), seen, lost)
 
     def seeing(self, context: Context, seen: Bools) -> Context:
         """The same context with more states [S] in its regions."""
         require(not (context.visited & ~seen).any(), "a state is left out that policies may visit")
-        regions = Regions(self.problem.sides, np.flatnonzero(seen & self.problem.decisive), self.problem.A)
-        return replace(context, seen=seen, regions=regions)
+        return replace(context, seen=seen, regions=self._regions(seen))
+
+    def _regions(self, seen: Bools) -> Regions:
+        """The regions of the states [S] that are seen and in which actions differ."""
+        return Regions(self.problem.sides, np.flatnonzero(seen & self.problem.decisive), self.problem.A)
 
     @cached_property
     def levels(self) -> list[Ints]:

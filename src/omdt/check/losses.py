@@ -11,7 +11,7 @@ from .floors import Floors
 from .reading import Bools, Ints, Numbers
 from .regions import Regions, bits_of
 
-FEW = 4  # if at most one state in so many has a positive W, only those rows are multiplied
+FEW = 4  # if W is positive in at most 1 / FEW of the states, only the rows of these states are multiplied
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +49,11 @@ class Context:
 
     def is_within(self, other: "Context") -> bool:
         """Whether all of its policies belong to another context as well."""
-        return bool(np.all((other.fixed < 0) | (other.fixed == self.fixed)))
+        return _agree(self.fixed, other.fixed)
 
     def about(self, problem: Problem, case: Open) -> bool:
         """Whether it is about all policies of a case."""
-        return bool(np.all((self.fixed < 0) | (self.fixed == problem.actions(*case))))
+        return _agree(problem.actions(*case), self.fixed)
 
     def view(self, problem: Problem, case: Case) -> Case:
         """A case with what is seen of its regions, as numbers of `regions`."""
@@ -91,6 +91,11 @@ def make_context(problem: Problem, U: Numbers, fixed: Ints, excluded: Bools, tar
 def agreeing(problem: Problem, fixed: Ints) -> Bools:
     """[S, A] the actions that agree with fixed ones [S], −1 where none is."""
     return np.asarray((fixed[:, None] < 0) | (fixed[:, None] == np.arange(problem.A)))
+
+
+def _agree(actions: Ints, fixed: Ints) -> bool:
+    """Whether actions [S] agree with fixed ones [S], −1 where none is."""
+    return bool(np.all((fixed < 0) | (fixed == actions)))
 
 
 def counted_from(problem: Problem, U: Numbers, possible: Bools, target: float) -> tuple[Numbers, float]:

@@ -79,7 +79,7 @@ class Questions:
                     yield j, equality, number
 
     def sides(self, columns: Floats, names: tuple[str, ...]) -> Bools:
-        """[S, K] whether a state goes right at a question: above a threshold, or different in an equality."""
+        """[S, K] whether a question sends a state to the right: above a threshold, or different in an equality."""
         sides = [answers(columns[:, j], equality, number) for j, equality, number in self.distinct(columns, names)]
         return np.array(sides, dtype=np.bool_).reshape(len(sides), len(columns)).T
 

@@ -15,7 +15,7 @@ class Regions:
     """Some states, and the sets of them that questions make; region 0 has all of them.
 
     Attributes:
-        sides: [S, K] whether a state goes right at a question.
+        sides: [S, K] whether a question sends a state to the right.
         states: those of every region, sorted, by its number.
     """
 
@@ -60,7 +60,7 @@ class Regions:
         return self._questions[region]
 
     def children(self, case: Case, i: int, size: Size, questions: list[int] | None = None) -> list[tuple[Label, Case]]:
-        """What can become of an open place: a leaf with each action, or a question.
+        """The ways to decide an open place: as a leaf with one of the actions, or by a question.
 
         A leaf beside a leaf with the same action is left out: both act as one leaf, a child of the case above. The
         questions are all that divide the place, unless these are given.

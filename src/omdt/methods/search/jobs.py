@@ -105,7 +105,7 @@ class Queue:
         return _first(self._spare)
 
     def batch(self, most: int, *, spare_first: bool = False) -> list[Job]:
-        """The next jobs for one explorer: a spare one, or up to so many usual ones."""
+        """The next jobs for one explorer: a spare one, or up to `most` usual ones."""
         spare = self.next_spare() if spare_first else None
         if spare is None:
             usual = [job for _ in range(most) if (job := self.next_usual()) is not None]

@@ -10,7 +10,7 @@ The first climbs of both kinds begin with trees that are fitted to the optimal Q
 crossings and random changes of good trees (see `population`), and with trees good at short sight (see `short_sight`).
 
 Before a climb ends with a new incumbent, all its small changes are evaluated (another action in a leaf, another number
-in a node), then the best other changes, promising or not. So it is locally optimal unless time runs out.
+in a node), then the most promising other changes. So the incumbent is locally optimal unless time runs out.
 
 With many states, evaluations take long. Then the first tree is a fitted one, further trees are found on coarse models
 (see `aggregation`), all climbs are quick, and of small changes only the likely ones are evaluated (see `neighbours`).

@@ -67,15 +67,15 @@ def leave_out(costs, way, prices, budget, states, actions, attempts):  # type: i
         actions: [n] what is done there.
         attempts: maximum number of passes.
     """
-    enough, n = 0, len(states)
-    while n - enough > 1 and attempts > 0:
-        # So many of the first ones are not enough, so many are.
-        middle = (enough + n) // 2
+    too_few, n = 0, len(states)
+    while n - too_few > 1 and attempts > 0:
+        # The first n states exceed the budget, the first `too_few` do not.
+        middle = (too_few + n) // 2
         attempts -= 1
         if _exceeds(costs, way, prices, budget, states, middle, n, actions):
             n = middle
         else:
-            enough = middle
+            too_few = middle
     size = n // 2
     while size > 0 and attempts > 0:
         first = 0
